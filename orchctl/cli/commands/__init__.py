@@ -1,0 +1,1 @@
+"""One module a noun; each is imported when one of its commands runs."""

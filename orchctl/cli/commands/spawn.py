@@ -1,0 +1,76 @@
+"""`spawn`: a new session."""
+
+from __future__ import annotations
+
+import click
+
+from orchctl.cli.app import TERMINAL_SIZE, App, json_option, pass_app, quiet_option, show_json
+from orchctl.cli.follow import Follower
+
+
+def _environment(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{word!r} is not NAME=VALUE")
+        found[name] = value
+    return found
+
+
+@click.command("spawn", context_settings={"allow_interspersed_args": False, "max_content_width": 100})
+@click.option("--name", help="A name for it, unique among live sessions.")
+@click.option("-m", "--manager", help="Who manages it; ':name' adds a segment to the caller's own.")
+@click.option("-w", "--cwd", help="Where it runs; default: here.", metavar="DIR")
+@click.option("-e", "--env", multiple=True, callback=_environment, metavar="K=V", help="Set in its environment.")
+@click.option("--size", type=TERMINAL_SIZE, default="80x24", show_default=True, help="Its terminal's size.")
+@click.option("--wait", is_flag=True, help="Come back when it ended, with its exit code.")
+@click.option("--follow", is_flag=True, help="Show its output instead of the id; end with its exit code.")
+@json_option
+@quiet_option
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@pass_app
+def spawn_command(
+    app: App,
+    name: str | None,
+    manager: str | None,
+    cwd: str | None,
+    env: dict[str, str],
+    size: tuple[int, int],
+    wait: bool,
+    follow: bool,
+    as_json: bool,
+    quiet: bool,
+    command: tuple[str, ...],
+) -> int:
+    """Start COMMAND, or your shell, in a terminal of its own, and print the session's id.
+
+    It goes on when you, this command, or orchctl's own processes end.
+
+    \b
+    orchctl spawn make -j4
+    id=$(orchctl spawn --name db -w /srv postgres -D data)
+    orchctl spawn --wait -e CI=1 ./test.sh
+
+    \b
+    Exit codes: 0 started; 2 usage; 5 name taken; 8 no supervisor; 126, 127 COMMAND cannot
+    be executed, not found. With --wait or --follow: COMMAND's own, 128+N for signal N, 125
+    for any trouble of orchctl's.
+    """
+    if wait and follow:
+        raise click.UsageError("--wait and --follow exclude each other.")
+    with app.client() as client:
+        session = client.spawn(command, name=name, managed_by=manager, cwd=cwd, env=env, size=size)
+        if not (wait or follow):
+            if as_json:
+                show_json(session)
+            elif not quiet:
+                click.echo(session.id)
+            return 0
+        if wait and not as_json and not quiet:
+            click.echo(session.id)
+        follower = Follower(client, session.id)
+        ended = follower.run(visible=follow and not as_json)
+        if as_json:
+            show_json(ended)
+        return follower.exit_code(ended)

@@ -1,0 +1,1 @@
+"""Asks: the blocking client, and the views it makes of output. Starts the supervisor, never imports it."""

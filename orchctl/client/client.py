@@ -1,0 +1,236 @@
+"""The client: everything the command line can do, blocking and typed.
+
+A supervisor that dies under a request is waited for, and the request said again: every request is
+made so that saying it twice does it once.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from orchctl.client import start
+from orchctl.client.connection import Connection, ConnectionLost
+from orchctl.client.output import OutputStream
+from orchctl.client.patience import Patience
+from orchctl.client.surroundings import soft_limits, umask
+from orchctl.core import manager
+from orchctl.errors import BadInput, OrchctlError, PeerBroke
+from orchctl.model.session import Session
+from orchctl.model.supervisor import KillReport, SupervisorStatus
+from orchctl.protocol import hello, messages
+from orchctl.settings import Root, find_root
+
+PART_BYTES = 1 << 18  # of input in one message
+T = TypeVar("T", bound=messages.Answer)
+R = TypeVar("R")
+
+
+class Client:
+    """A connection that comes back by itself. Use it as a context manager, or close it."""
+
+    def __init__(self, *, state_dir: str | None = None, autostart: bool = True) -> None:
+        self.root = Root(os.path.abspath(state_dir)) if state_dir else find_root(os.environ)
+        self._autostart = autostart
+        self._connection: Connection | None = None
+        self._own_manager = manager.resolve(None, os.environ.get("ORCHCTL_MANAGER"))
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up. Sessions go on."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    # sessions
+
+    def spawn(
+        self,
+        command: Sequence[str] = (),
+        *,
+        name: str | None = None,
+        managed_by: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] = (80, 24),
+    ) -> Session:
+        """Start `command`, or the user's shell, in a terminal of its own."""
+        import uuid
+
+        asked = messages.SpawnSession(
+            session_id=str(uuid.uuid4()),
+            command=tuple(command) or (_login_shell(),),
+            cwd=os.path.abspath(cwd) if cwd else _current_directory(),
+            env=dict(os.environ),
+            given=dict(env or {}),
+            name=name,
+            managed_by=manager.resolve(managed_by, self._own_manager),
+            cols=size[0],
+            rows=size[1],
+            umask=umask(),
+            limits=soft_limits(),
+        )
+        return self._ask(asked, messages.OneSession).session
+
+    def list(self, *, managed_by: str | None = None, ended_too: bool = False) -> list[Session]:
+        """The live sessions, oldest first; those under `managed_by` only; ended ones too if asked."""
+        if self._nothing_there():
+            return []
+        asked = messages.ListSessions(managed_by=managed_by, ended_too=ended_too)
+
+        def pages(connection: Connection) -> list[Session]:
+            number, found = connection.begin(asked), list[Session]()
+            while True:
+                page = _expect(connection.answer_to(number), messages.SomeSessions)
+                found += page.sessions
+                if not page.more:
+                    return found
+
+        return self._persist(pages)
+
+    def info(self, session: str) -> Session:
+        """One session in full, live or ended."""
+        asked = messages.GetSession(session=session, own_manager=self._own_manager)
+        return self._ask(asked, messages.OneSession).session
+
+    def wait(self, session: str) -> Session:
+        """The session once it is closed."""
+        asked = messages.WaitSession(session=session, own_manager=self._own_manager)
+        return self._ask(asked, messages.OneSession).session
+
+    def output(
+        self, session: str, *, offset: int | None = None, lines: int | None = None, follow: bool = False
+    ) -> OutputStream:
+        """The log from `offset`, or its last `lines`, or all of it; with `follow`, until the session is closed."""
+        asked = messages.ReadOutput(
+            session=session, own_manager=self._own_manager, offset=offset, lines=lines, follow=follow
+        )
+        return OutputStream(asked, self._connect)
+
+    def send(self, session: str, data: bytes, *, once: str | None = None) -> None:
+        """Type `data`; returns when the terminal has taken it. The same `once` is typed once."""
+        import secrets
+
+        once = once or secrets.token_hex(16)
+        for part in range(0, max(1, len(data)), PART_BYTES):
+            asked = messages.SendInput(
+                session=session,
+                own_manager=self._own_manager,
+                data_b64=base64.b64encode(data[part : part + PART_BYTES]).decode("ascii"),
+                once=f"{once}/{part}",
+            )
+            self._ask(asked, messages.Done)
+
+    def interrupt(self, session: str) -> None:
+        """What Ctrl-C does in that terminal."""
+        self._ask(messages.InterruptSession(session=session, own_manager=self._own_manager), messages.Done)
+
+    def kill(self, *sessions: str, grace_s: float = 5.0) -> KillReport:
+        """End sessions, forcibly once the grace period is over."""
+        asked = messages.KillSessions(sessions=sessions, own_manager=self._own_manager, grace_s=grace_s)
+        return self._ask(asked, messages.Killed).report
+
+    def kill_by_manager(self, name: str, *, exact: bool = False, grace_s: float = 5.0) -> KillReport:
+        """End every session of a manager and below it."""
+        manager.parse(name)
+        if self._nothing_there():
+            return KillReport()
+        asked = messages.KillByManager(manager=name, exact=exact, grace_s=grace_s)
+        return self._ask(asked, messages.Killed).report
+
+    # the supervisor
+
+    def status(self) -> SupervisorStatus:
+        """Of the running supervisor; never starts one."""
+        if self._connection is None:
+            try:
+                self._connection = Connection(start.connect(self.root))
+            except start.NotRunning:
+                return SupervisorStatus(running=False, socket=self.root.socket, state_dir=self.root.path)
+        return self._ask(messages.GetStatus(), messages.Status).status
+
+    def start_supervisor(self) -> SupervisorStatus:
+        """Start it if there is none."""
+        self._connection = self._connection or self._connect()
+        return self.status()
+
+    def stop_supervisor(self, *, kill: bool = False, leave: bool = False) -> bool:
+        """Stop it; False if there was none. Refused while sessions live, unless they are killed or left."""
+        try:
+            self._connection = self._connection or Connection(start.connect(self.root))
+        except start.NotRunning:
+            return False
+        _expect(self._connection.ask(messages.StopSupervisor(kill=kill, leave=leave)), messages.Done)
+        self._connection.wait_for_end()
+        self.close()
+        start.wait_until_gone(self.root)
+        return True
+
+    # how it is done
+
+    def _nothing_there(self) -> bool:
+        """Whether no supervisor runs and none is needed: commands that only read or end things start none."""
+        if self._connection is not None:
+            return False
+        try:
+            self._connection = Connection(start.connect(self.root))
+        except start.NotRunning:
+            try:
+                return not os.listdir(self.root.sessions)
+            except FileNotFoundError:
+                return True
+        except ConnectionLost:
+            return False
+        return False
+
+    def _connect(self) -> Connection:
+        connection = Connection(start.reach(self.root) if self._autostart else start.connect(self.root))
+        try:
+            hello.check(connection.hello)
+        except OrchctlError:
+            connection.close()
+            raise
+        return connection
+
+    def _ask(self, request: messages.Request, kind: type[T]) -> T:
+        return self._persist(lambda connection: _expect(connection.ask(request), kind))
+
+    def _persist(self, job: Callable[[Connection], R]) -> R:
+        """Do `job`, again after a lost connection, for up to half a minute."""
+        patience = Patience()
+        while True:
+            try:
+                self._connection = self._connection or self._connect()
+                return job(self._connection)
+            except ConnectionLost as error:
+                self.close()
+                patience.spend(error)
+
+
+def _expect(answer: messages.Answer, kind: type[T]) -> T:
+    if not isinstance(answer, kind):
+        raise PeerBroke(f"the supervisor answered {answer.kind!r} where {kind.kind!r} was due")
+    return answer
+
+
+def _login_shell() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    except KeyError:
+        return "/bin/sh"
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise BadInput("the current directory no longer exists; say where with -w", code="bad-cwd") from None

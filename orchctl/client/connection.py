@@ -1,0 +1,105 @@
+"""One conversation with the supervisor: hello, requests, answers. Blocking, one request at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+
+from orchctl.errors import PeerBroke, SupervisorUnreachable
+from orchctl.protocol import codec, framing, hello
+from orchctl.protocol.messages import Answer, Failed, Request
+from orchctl.version import VERSION
+
+HELLO_S = 15.0  # a supervisor that is just being replaced needs a moment
+
+
+class ConnectionLost(SupervisorUnreachable):
+    """The supervisor is gone; a new one may go on where it stopped."""
+
+    code = "connection-lost"
+
+
+class Connection:
+    """A connected socket that has said hello."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._decoder = framing.Decoder()
+        self._frames: list[framing.Frame] = []
+        self._number = 0
+        self.hello = self._greet()
+
+    def close(self) -> None:
+        """Hang up; the supervisor forgets what it was asked."""
+        self._socket.close()
+
+    def wait_for_end(self) -> None:
+        """Until the other end is gone."""
+        with contextlib.suppress(SupervisorUnreachable):
+            for _ in self._incoming():
+                pass
+
+    def ask(self, request: Request) -> Answer:
+        """The one answer to `request`."""
+        return self.answer_to(self.begin(request))
+
+    def begin(self, request: Request) -> int:
+        """Send `request`; its number."""
+        self._number += 1
+        self._send(codec.encode(self._number, request))
+        return self._number
+
+    def answer_to(self, number: int) -> Answer:
+        """The next message that answers request `number`."""
+        item = self.next(number)
+        if isinstance(item, framing.Data):
+            raise PeerBroke("output came where an answer was due", code="bad-stream")
+        return item
+
+    def next(self, number: int) -> Answer | framing.Data:
+        """The next message or output for request `number`; an error that came instead is raised."""
+        for frame in self._incoming():
+            if isinstance(frame, framing.Data):
+                if frame.stream == number:
+                    return frame
+                continue
+            found, message = codec.decode(frame)
+            if isinstance(message, Failed) and found in (number, 0):
+                raise codec.error_of(message)
+            if found == number:
+                return message  # type: ignore[return-value]
+        raise ConnectionLost("the supervisor has closed the connection")
+
+    def _greet(self) -> hello.Hello:
+        self._socket.settimeout(HELLO_S)
+        self._send(codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())))
+        for frame in self._incoming():
+            self._socket.settimeout(None)
+            with contextlib.suppress(PeerBroke):  # not a hello: perhaps the reason why we get none
+                return codec.decode_hello(frame)
+            _, message = codec.decode(frame)
+            if isinstance(message, Failed):
+                raise codec.error_of(message)
+        raise ConnectionLost("the supervisor has closed the connection")
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._socket.sendall(data, socket.MSG_NOSIGNAL)
+        except OSError as error:
+            raise ConnectionLost(f"the supervisor is gone: {error.strerror}") from None
+
+    def _incoming(self) -> Iterator[framing.Frame]:
+        while True:
+            while self._frames:
+                yield self._frames.pop(0)
+            try:
+                data = self._socket.recv(1 << 18)
+            except TimeoutError:
+                raise SupervisorUnreachable(f"the supervisor said nothing for {HELLO_S:.0f} s") from None
+            except OSError as error:
+                raise ConnectionLost(f"the supervisor is gone: {error.strerror}") from None
+            if not data:
+                return
+            self._frames += self._decoder.feed(data)

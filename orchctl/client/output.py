@@ -1,0 +1,85 @@
+"""Output as an iterator: a cursor that survives the supervisor."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+
+from orchctl.client.connection import Connection, ConnectionLost
+from orchctl.client.patience import Patience
+from orchctl.core.stream import Cursor
+from orchctl.errors import PeerBroke
+from orchctl.model.session import Session
+from orchctl.model.stream import Chunk, Gap
+from orchctl.protocol.framing import Data
+from orchctl.protocol.messages import ReadOutput, StreamBegins, StreamEnds, StreamGap
+
+
+class OutputStream:
+    """Iterate for chunks and gaps, each byte once and in order; `session` is as of the newest word."""
+
+    def __init__(self, asked: ReadOutput, connect: Callable[[], Connection]) -> None:
+        self._asked = asked
+        self._connect = connect
+        self._connection: Connection | None = None
+        self._cursor: Cursor | None = None
+        self.session: Session | None = None
+
+    def __iter__(self) -> Iterator[Chunk | Gap]:
+        patience = Patience()
+        while True:
+            try:
+                for piece in self._read():
+                    patience = Patience()
+                    yield piece
+                return
+            except ConnectionLost as error:
+                patience.spend(error)
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """Stop; the session does not notice."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _read(self) -> Iterator[Chunk | Gap]:
+        """From where we stand to the end, as long as the connection holds."""
+        self._connection = self._connect()
+        number = self._connection.begin(self._request())
+        while True:
+            item = self._connection.next(number)
+            if isinstance(item, StreamBegins):
+                self._begin(item)
+            elif isinstance(item, StreamEnds):
+                self.session = item.session
+                return
+            elif self._cursor is None:
+                raise PeerBroke("output came before the stream began", code="bad-stream")
+            elif isinstance(item, Data):
+                yield self._cursor.take(item.chunk)
+            elif isinstance(item, StreamGap):
+                yield self._cursor.skip(Gap(item.first, item.end))
+            else:
+                raise PeerBroke(f"{item.kind!r} came in the middle of output", code="bad-stream")
+
+    def _request(self) -> ReadOutput:
+        if self._cursor is None or self.session is None:
+            return self._asked
+        return dataclasses.replace(self._asked, session=self.session.id, offset=self._cursor.offset, lines=None)
+
+    def _begin(self, begins: StreamBegins) -> None:
+        self.session = begins.session
+        if self._cursor is None:
+            self._cursor = Cursor(begins.offset)
+        elif begins.offset != self._cursor.offset:
+            raise PeerBroke(f"the stream began at {begins.offset}, not at {self._cursor.offset}", code="bad-stream")
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Every byte of `data` to `fd`, now."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,24 @@
+"""How long a lost supervisor is waited for."""
+
+from __future__ import annotations
+
+import time
+
+from orchctl.errors import SupervisorUnreachable
+
+RECONNECT_S = 30.0
+
+
+class Patience:
+    """Runs out half a minute after it was made."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + RECONNECT_S
+        self._pause_s = 0.01
+
+    def spend(self, error: SupervisorUnreachable) -> None:
+        """Wait a little longer each time; in the end, give up with `error`."""
+        if time.monotonic() + self._pause_s > self._until:
+            raise SupervisorUnreachable(f"no supervisor for {RECONNECT_S:.0f} s: {error.message}") from None
+        time.sleep(self._pause_s)
+        self._pause_s = min(0.5, self._pause_s * 2)

@@ -1,0 +1,132 @@
+"""Reaching the supervisor, and starting one where there is none: exactly one, however many ask at once.
+
+Connect; else take the start lock and connect again; else start it and wait for its word. A client
+never removes a socket, and the new daemon keeps nothing of the client's.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from orchctl.errors import NotPermitted, SupervisorUnreachable
+from orchctl.settings import Root, check, prepare, socket_address
+
+READY_S = 10.0
+_PEER = struct.Struct("3i")
+_KEPT = ("PATH", "LANG", "TZ", "TMPDIR")
+_KEPT_PREFIXES = ("ORCHCTL_", "LC_")
+
+
+class NotRunning(SupervisorUnreachable):
+    """Nobody listens."""
+
+
+def reach(root: Root) -> socket.socket:
+    """A connection to the supervisor, started if need be."""
+    prepare(root)
+    try:
+        return connect(root)
+    except NotRunning:
+        pass
+    with _locked(root.start_lock):
+        try:
+            return connect(root)
+        except NotRunning:
+            _start(root)
+        return connect(root)
+
+
+def connect(root: Root) -> socket.socket:
+    """A connection to a supervisor that is there, and is this user's."""
+    check(root)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with socket_address(root.socket) as address:
+            connection.connect(address)
+        uid = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[1]
+        if uid != os.geteuid():
+            raise NotPermitted(f"the supervisor at {root.socket} belongs to uid {uid}")
+    except (FileNotFoundError, ConnectionRefusedError):
+        connection.close()
+        raise NotRunning(f"no supervisor is running in {root.path}") from None
+    except OSError as error:
+        connection.close()
+        raise SupervisorUnreachable(f"cannot connect to {root.socket}: {error.strerror}") from None
+    except NotPermitted:
+        connection.close()
+        raise
+    return connection
+
+
+def wait_until_gone(root: Root) -> None:
+    """Until neither supervisor nor zygote lives: they hold the lifetime lock to the last."""
+    with _locked(root.lifetime_lock):
+        pass
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def command_line(root: Root, *words: str) -> list[str]:
+    """How the daemon is started; -P, so that nothing in the current directory can take a module's place."""
+    return [sys.executable, "-P", "-m", "orchctl.keeper", root.path, *words]
+
+
+def environment() -> dict[str, str]:
+    """What of ours the daemon may see."""
+    return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
+
+
+def _start(root: Root) -> None:
+    told, tell = os.pipe()
+    os.set_inheritable(tell, True)
+    log = (os.POSIX_SPAWN_OPEN, 2, root.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
+    try:
+        argv = command_line(root, "--ready", str(tell))
+        pid = os.posix_spawn(
+            sys.executable,
+            argv,
+            environment(),
+            file_actions=[*quiet, log],
+            setsid=True,
+            setsigmask=[],
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+        )
+    except OSError as error:
+        os.close(told)
+        raise SupervisorUnreachable(f"cannot start the supervisor: {error.strerror}") from None
+    finally:
+        os.close(tell)
+    with os.fdopen(told, "rb", buffering=0) as pipe:
+        word = _word(pipe.fileno())
+    os.waitpid(pid, 0)  # the process that stays is its child
+    if word != "ready":
+        raise SupervisorUnreachable(f"the supervisor did not start: {word}; see {root.log}")
+
+
+def _word(pipe: int) -> str:
+    """`ready`, or why not."""
+    said = b""
+    while select.select([pipe], [], [], READY_S)[0]:
+        data = os.read(pipe, 4096)
+        said += data
+        if not data or b"\n" in said:
+            text = said.decode(errors="replace").strip()
+            return text.removeprefix("error ") or "it ended before it was ready"
+    return f"no word from it in {READY_S:.0f} s"

@@ -1,0 +1,99 @@
+"""Views of output, made here in the client: the wire, the log and all offsets are raw.
+
+*text*  the terminal's newline mapping undone, escapes kept: for pipes.
+*safe*  text with everything but colour, tab and newline made visible: for a person's terminal,
+        so that a log can never act on it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Protocol
+
+
+class View(Protocol):
+    """Takes the log in any pieces, gives what to show; `end` gives what was held back."""
+
+    def feed(self, data: bytes) -> bytes: ...
+
+    def end(self) -> bytes: ...
+
+
+class RawView:
+    """The bytes as they are."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Unchanged."""
+        return data
+
+    def end(self) -> bytes:
+        """Nothing is ever held back."""
+        return b""
+
+
+class TextView:
+    """`\\r\\n` becomes `\\n`, whole or cut in two; every other byte stays."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """A last `\\r` waits for what follows it."""
+        data = self._held + data
+        self._held = b"\r" if data.endswith(b"\r") else b""
+        return data[: len(data) - len(self._held)].replace(b"\r\n", b"\n")
+
+    def end(self) -> bytes:
+        """The `\\r` that nothing followed."""
+        held, self._held = self._held, b""
+        return held
+
+
+_COLOUR = r"\x1b\[[0-9;:]{0,64}m"
+_UNFINISHED = re.compile(r"\x1b(\[[0-9;:]{0,64})?\Z")
+# C0 without tab and newline, DEL and C1; marks that reorder what is read; surrogates
+_HIDDEN = re.compile(
+    rf"({_COLOUR})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """`text` with colour kept and everything else that could act on a terminal spelled out."""
+    return _HIDDEN.sub(lambda found: found[1] or _spell(found[0]), text)
+
+
+def one_line(text: str) -> str:
+    """For a table: no colour, no newline, no tab."""
+    return "".join(_spell(char) if char in "\n\t\x1b" else visible(char) for char in text)
+
+
+class SafeView:
+    """The text view, made visible. Characters and colours cut in two are put together first."""
+
+    def __init__(self) -> None:
+        self._text = TextView()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self._held = ""
+
+    def feed(self, data: bytes) -> bytes:
+        """What is whole by now."""
+        return self._show(self._decoder.decode(self._text.feed(data)), final=False)
+
+    def end(self) -> bytes:
+        """The rest, whatever it is."""
+        return self._show(self._decoder.decode(self._text.end(), final=True), final=True)
+
+    def _show(self, text: str, *, final: bool) -> bytes:
+        text = self._held + text
+        self._held = ""
+        if not final and (cut := _UNFINISHED.search(text)):
+            self._held, text = text[cut.start() :], text[: cut.start()]
+        return visible(text).encode()
+
+
+def _spell(char: str) -> str:
+    code = ord(char)
+    if code < 0x20 or code == 0x7F:
+        return "^" + chr(code ^ 0x40)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,0 +1,14 @@
+"""The names of a session's files. They are on users' disks and never change."""
+
+from __future__ import annotations
+
+SPEC = "spec.json"  # the intent, written before the fork
+ENVIRONMENT = "env.json"  # apart, because it holds secrets; gone as soon as it is no longer needed
+JOURNAL = "run.jnl"  # the pair's journal
+SOCKET = "pair.sock"  # where the pair answers; nobody listens once the pair is gone
+OUTPUT = "out"
+
+
+def segment(offset: int) -> str:
+    """The file that begins with byte `offset`."""
+    return f"{OUTPUT}/{offset:020d}.seg"

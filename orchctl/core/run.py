@@ -1,0 +1,91 @@
+"""One run of a session, folded from its journal. Pure: the same records give the same run, whoever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from orchctl.core import lifecycle
+from orchctl.core.lifecycle import Input
+from orchctl.model.session import EndReason, State
+
+Record = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Run:
+    """What the pair has told so far."""
+
+    cols: int | None = None
+    rows: int | None = None
+    state: State = State.IDLE
+    started_at: float | None = None
+    ended_at: float | None = None
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    end_reason: EndReason | None = None
+    final_offset: int | None = None
+    output_open: bool = False
+    kill_asked: bool = False
+    survivors: tuple[int, ...] = ()
+    failure: tuple[str, int] | None = None
+
+    def apply(self, record: Record) -> None:
+        """Take one record in; a type from the future is passed over."""
+        rule = _RULES.get(record.get("type", ""))
+        if rule is not None:
+            rule(self, record)
+
+    def lose(self, now: float, final_offset: int) -> None:
+        """Nobody can tell how it ended: an exit code is never invented."""
+        self.state = lifecycle.advance(self.state, Input.LOST)
+        self.ended_at, self.final_offset = now, final_offset
+        self.end_reason = EndReason.LOST
+
+
+def _started(run: Run, record: Record) -> None:
+    run.state = lifecycle.advance(run.state, Input.STARTED)
+    run.started_at, run.pid = record["time"], record["pid"]
+    run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
+
+
+def _failed(run: Run, record: Record) -> None:
+    run.failure = (record["step"], record["errno"])
+
+
+def _resized(run: Run, record: Record) -> None:
+    run.cols, run.rows = record["cols"], record["rows"]
+
+
+def _kill(run: Run, _: Record) -> None:
+    run.kill_asked = run.kill_asked or run.state is not State.CLOSED
+
+
+def _survivors(run: Run, record: Record) -> None:
+    run.survivors = tuple(record["pids"])
+
+
+def _exit(run: Run, record: Record) -> None:
+    run.state = lifecycle.advance(run.state, Input.CHILD_ENDED)
+    status = record["status"]  # as os.waitstatus_to_exitcode gives it: negative for a signal
+    run.exit_code, run.signal = (status, None) if status >= 0 else (None, -status)
+    run.end_reason = lifecycle.end_reason(signal=run.signal, kill_asked=run.kill_asked)
+    run.ended_at, run.final_offset = record["time"], record["offset"]
+    run.output_open = record["open"]
+
+
+def _lost(run: Run, record: Record) -> None:
+    run.lose(record["time"], record["offset"])
+
+
+_RULES: dict[str, Callable[[Run, Record], None]] = {
+    "started": _started,
+    "failed": _failed,
+    "resized": _resized,
+    "kill": _kill,
+    "survivors": _survivors,
+    "exit": _exit,
+    "lost": _lost,
+}

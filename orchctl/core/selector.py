@@ -1,0 +1,63 @@
+"""Which session a person means: an id, a name, a prefix of an id, or `@last`, tried in this order."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from orchctl.errors import BadInput, NoSuchSession
+from orchctl.model.session import Session, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
+_PREFIX = re.compile(r"[0-9a-f-]{8,36}")
+LAST = "@last"
+
+
+def check_name(name: str) -> str:
+    """`name`, if a session may be called that."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            f"{name!r} is not a session name: a letter or digit, then up to 63 of [a-zA-Z0-9._-]",
+            code="bad-name",
+        )
+    return name
+
+
+def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too: bool = True) -> Session:
+    """The one session that `text` means; an unknown or ambiguous one is an error, never a guess.
+
+    A name means the live session; else, for commands that only read (`ended_too`), the newest ended one.
+    """
+    known = sorted(sessions, key=lambda session: session.created_at)
+    for session in known:
+        if session.id == text:
+            return session
+    if text == LAST:
+        return _newest([one for one in known if one.managed_by == own_manager], f"{own_manager} has no session")
+    named = [session for session in known if session.name == text]
+    live = [session for session in named if session.state is not State.CLOSED]
+    if live:
+        return live[-1]
+    if named and ended_too:
+        return named[-1]
+    if _PREFIX.fullmatch(text):
+        return _by_prefix(text, known)
+    if named:
+        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
+    raise NoSuchSession(f"no session {text!r}; 'orchctl list' shows the live ones")
+
+
+def _newest(sessions: list[Session], otherwise: str) -> Session:
+    if not sessions:
+        raise NoSuchSession(otherwise)
+    return sessions[-1]
+
+
+def _by_prefix(prefix: str, sessions: list[Session]) -> Session:
+    found = [session for session in sessions if session.id.startswith(prefix)]
+    if len(found) > 1:
+        raise BadInput(f"{len(found)} sessions begin with {prefix}; give more digits", code="ambiguous-session")
+    return _newest(found, f"no session begins with {prefix}; 'orchctl list' shows the live ones")

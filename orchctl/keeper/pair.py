@@ -1,0 +1,60 @@
+"""What keeper and mover share: the descriptors of one session, and its journal.
+
+Both processes hold the same descriptors because one was forked from the other; no PTY descriptor
+ever crosses a socket. The link between the two speaks the frames of `wire.py`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from orchctl.core import journal
+
+# keeper → mover
+ENDED = ord("e")  # the program was reaped: say when its output has ended
+RECORDED = ord("r")  # run.jnl grew: tell the supervisor
+FINISH = ord("f")  # nothing is left: go
+
+# mover → keeper
+DRAINED = ord("d")  # u64: the log ends here, nobody can write any more
+QUIET = ord("q")  # u64: the log ends here for now, but something still holds the terminal
+ASKED_TO_KILL = ord("k")  # f64 seconds of grace
+
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+@dataclass(slots=True)
+class Pair:
+    """One session's descriptors and pids."""
+
+    folder: str
+    listener: socket.socket
+    master: int
+    segment: int
+    journal: int
+    child: int
+    keeper: int
+
+    def record(self, kind: str, **fields: Any) -> None:
+        """Append one record; a single write, so that both processes may append."""
+        os.write(self.journal, journal.encode({"type": kind, "time": time.time(), **fields}))
+
+
+def name_process(name: str) -> None:
+    """What `ps` shows, 15 bytes at most."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def become_subreaper() -> None:
+    """Orphans below this process become its children, whatever they did to get away."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

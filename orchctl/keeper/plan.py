@@ -1,0 +1,45 @@
+"""What a pair is to run, as the supervisor wrote it down before asking for the fork.
+
+`spec.json` is the intent and may be shown; `env.json` is apart because it holds secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+from orchctl.core import layout
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The program and the surroundings it gets from the client that asked."""
+
+    folder: str
+    command: list[str]
+    cwd: str
+    env: dict[str, str]
+    umask: int
+    limits: dict[str, int]
+    cols: int
+    rows: int
+
+
+def read(folder: str) -> Plan:
+    """The plan in a session's directory. The environment is deleted once read: nothing restarts from it."""
+    with open(os.path.join(folder, layout.SPEC), encoding="ascii") as file:
+        spec = json.load(file)
+    with open(os.path.join(folder, layout.ENVIRONMENT), encoding="ascii") as file:
+        env = json.load(file)
+    os.unlink(os.path.join(folder, layout.ENVIRONMENT))
+    return Plan(
+        folder=folder,
+        command=spec["command"],
+        cwd=spec["cwd"],
+        env=env,
+        umask=spec["umask"],
+        limits=spec["limits"],
+        cols=spec["cols"],
+        rows=spec["rows"],
+    )

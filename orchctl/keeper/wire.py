@@ -1,0 +1,69 @@
+"""What a pair and a supervisor say to each other. FROZEN: pairs live on through upgrades, so
+old pairs must understand new supervisors and the other way round.
+
+    u8 kind | u32 length | payload
+
+Truth is on disk (`run.jnl` and the segments); what a pair sends is a nudge to look there, or the
+receipt for an input. A pair greets every connection with HELLO.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+# supervisor → pair
+INPUT = ord("I")  # 16 bytes naming this input, then the bytes to type
+WATCH = ord("W")  # u64 offset: nudge me once the log is longer than this
+RESIZE = ord("R")  # u16 columns, u16 rows
+SIGNAL = ord("S")  # u32 signal number, for the terminal's foreground group
+KILL = ord("K")  # f64 seconds of grace, then by force
+
+# pair → supervisor
+HELLO = ord("h")  # JSON: protocol, keeper, mover, child
+GREW = ord("g")  # the log grew past what WATCH named
+JOURNAL = ord("j")  # run.jnl grew
+TYPED = ord("t")  # 16 bytes of the input's name, u32 bytes taken, u8 outcome
+
+TYPED_ALL = 0
+TYPED_BLOCKED = 1  # the program does not read; the rest was dropped
+TYPED_TOO_LONG = 2  # a line longer than the terminal takes; nothing was typed
+
+LIMIT_BYTES = 1 << 20
+HEAD = struct.Struct(">BI")
+OFFSET = struct.Struct(">Q")
+SIZE = struct.Struct(">HH")
+NUMBER = struct.Struct(">I")
+SECONDS = struct.Struct(">d")
+RECEIPT = struct.Struct(">16sIB")
+ONCE_BYTES = 16
+
+
+def frame(kind: int, payload: bytes = b"") -> bytes:
+    """The bytes of one frame."""
+    return HEAD.pack(kind, len(payload)) + payload
+
+
+class Broken(Exception):
+    """The other end does not speak this language."""
+
+
+class Decoder:
+    """Gives whole frames back, however the bytes were cut."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Each frame that `data` completes, as its kind and payload."""
+        self._buffer += data
+        while len(self._buffer) >= HEAD.size:
+            kind, length = HEAD.unpack_from(self._buffer)
+            if length > LIMIT_BYTES:
+                raise Broken(f"a frame of {length} bytes")
+            end = HEAD.size + length
+            if len(self._buffer) < end:
+                return
+            payload = bytes(self._buffer[HEAD.size : end])
+            del self._buffer[:end]
+            yield kind, payload

@@ -1,0 +1,1 @@
+"""Names: the frozen values that every room, the socket and the disk share. Pure."""

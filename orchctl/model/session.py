@@ -1,0 +1,66 @@
+"""What a session is, as everybody sees it: the same object in the CLI, on the socket and in JSON."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+
+class State(enum.StrEnum):
+    """Where a run stands; `core/lifecycle.py` holds the moves."""
+
+    IDLE = "idle"
+    BOOTSTRAPPING = "bootstrapping"
+    LIVE = "live"
+    CLOSED = "closed"
+
+
+class EndReason(enum.StrEnum):
+    """Why a run is over."""
+
+    EXITED = "exited"
+    SIGNALED = "signaled"
+    KILLED = "killed"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Which bytes of a session's output there are; offsets count from its first byte, for ever."""
+
+    first_offset: int = 0
+    next_offset: int = 0
+    kept_bytes: int = 0
+    dropped_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One session; times are Unix time with fractions."""
+
+    id: str
+    name: str | None = None
+    backend: str = "pty"
+    managed_by: str = "user"
+    cols: int | None = None
+    rows: int | None = None
+    cwd: str = "/"
+    command: tuple[str, ...] = ()
+    repo: str | None = None
+    created_at: float = 0.0
+    started_at: float | None = None
+    ended_at: float | None = None
+    run: int = 1
+    state: State = State.IDLE
+    is_alive: bool = False
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    end_reason: EndReason | None = None
+    output_open: bool = False
+    output: Output = field(default_factory=Output)
+
+    @property
+    def exit_status(self) -> int | None:
+        """What a shell would say: the exit code, 128+N for signal N, None while unknown."""
+        return 128 + self.signal if self.signal is not None else self.exit_code

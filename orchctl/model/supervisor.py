@@ -1,0 +1,29 @@
+"""What `supervisor status` tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisorStatus:
+    """The supervisor that answers, or `running: false`."""
+
+    running: bool
+    pid: int | None = None
+    zygote: int | None = None
+    version: str | None = None
+    protocol: int | None = None
+    started_at: float | None = None
+    sessions: int = 0
+    socket: str = ""
+    state_dir: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillReport:
+    """What a kill did: the sessions it ended, and processes that would not go."""
+
+    ended: tuple[str, ...] = ()
+    already_ended: tuple[str, ...] = ()
+    survivors: tuple[int, ...] = ()

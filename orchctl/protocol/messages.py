@@ -1,0 +1,243 @@
+"""Every message, written once for both ends. Units are in the names; new fields have defaults and
+old ones are never renamed or reused.
+
+`session` is what the user typed (id, name, prefix, @last); the supervisor resolves it, with
+`own_manager`, the manager of whoever asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from orchctl.model.session import Session
+from orchctl.model.supervisor import KillReport, SupervisorStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnSession:
+    """Start a session. The asker chooses the id, so that asking again after a lost answer starts no second one.
+
+    `env` is the asker's own environment, `given` what the user set on top of it.
+    """
+
+    kind: ClassVar[str] = "session.spawn"
+
+    session_id: str
+    command: tuple[str, ...]
+    cwd: str
+    env: dict[str, str]
+    given: dict[str, str] = field(default_factory=dict)
+    name: str | None = None
+    managed_by: str = "user"
+    cols: int = 80
+    rows: int = 24
+    umask: int = 0o022
+    limits: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSessions:
+    """All live sessions, or those under a manager; ended ones too if asked."""
+
+    kind: ClassVar[str] = "session.list"
+
+    managed_by: str | None = None
+    ended_too: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetSession:
+    """One session in full."""
+
+    kind: ClassVar[str] = "session.get"
+
+    session: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitSession:
+    """Answered when the session is closed."""
+
+    kind: ClassVar[str] = "session.wait"
+
+    session: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOutput:
+    """Output from an offset, or from the last N lines; `follow` goes on until the session is closed."""
+
+    kind: ClassVar[str] = "output.read"
+
+    session: str
+    own_manager: str = "user"
+    offset: int | None = None
+    lines: int | None = None
+    follow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendInput:
+    """Type bytes into a session. `once` names this input: repeated with the same name it is typed once."""
+
+    kind: ClassVar[str] = "input.send"
+
+    session: str
+    data_b64: str
+    once: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptSession:
+    """What Ctrl-C does, by signal and not by typing."""
+
+    kind: ClassVar[str] = "session.interrupt"
+
+    session: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillSessions:
+    """End sessions, forcibly once the grace period is over; answered when they are proven gone."""
+
+    kind: ClassVar[str] = "session.kill"
+
+    sessions: tuple[str, ...]
+    own_manager: str = "user"
+    grace_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillByManager:
+    """End every session of a manager and below it (`exact`: of it alone)."""
+
+    kind: ClassVar[str] = "manager.kill"
+
+    manager: str
+    exact: bool = False
+    grace_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetStatus:
+    """Who and where the supervisor is."""
+
+    kind: ClassVar[str] = "supervisor.status"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopSupervisor:
+    """End the supervisor: refused while sessions live, unless they are to be killed or left running."""
+
+    kind: ClassVar[str] = "supervisor.stop"
+
+    kill: bool = False
+    leave: bool = False
+    grace_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """It is done, and there is nothing more to say."""
+
+    kind: ClassVar[str] = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """It could not be done: the error's class, its stable code, and words for people."""
+
+    kind: ClassVar[str] = "failed"
+
+    error: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSession:
+    """The answer about one session."""
+
+    kind: ClassVar[str] = "session"
+
+    session: Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SomeSessions:
+    """A part of a listing; `more` parts follow."""
+
+    kind: ClassVar[str] = "sessions"
+
+    sessions: tuple[Session, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Killed:
+    """What a kill did."""
+
+    kind: ClassVar[str] = "killed"
+
+    report: KillReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The supervisor's answer about itself."""
+
+    kind: ClassVar[str] = "status"
+
+    status: SupervisorStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamBegins:
+    """Output follows from `offset` on, in data frames of the stream with this request's number."""
+
+    kind: ClassVar[str] = "stream.begins"
+
+    session: Session
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamGap:
+    """Bytes `first` up to but not including `end` are no longer kept; the stream goes on at `end`."""
+
+    kind: ClassVar[str] = "stream.gap"
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEnds:
+    """Nothing more comes: the session is closed, or what there was has been sent."""
+
+    kind: ClassVar[str] = "stream.ends"
+
+    session: Session
+    offset: int
+
+
+Request = (
+    SpawnSession
+    | ListSessions
+    | GetSession
+    | WaitSession
+    | ReadOutput
+    | SendInput
+    | InterruptSession
+    | KillSessions
+    | KillByManager
+    | GetStatus
+    | StopSupervisor
+)
+Answer = Done | Failed | OneSession | SomeSessions | Killed | Status | StreamBegins | StreamGap | StreamEnds
+Message = Request | Answer

@@ -1,0 +1,101 @@
+"""Session directories: the intent before the fork, the pair's journal after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchctl.core import journal, layout
+from orchctl.errors import PeerBroke
+from orchctl.model.values import from_plain, to_plain
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """What was asked for; `spec.json`. It never changes once written."""
+
+    id: str
+    command: tuple[str, ...]
+    cwd: str
+    cols: int
+    rows: int
+    created_at: float
+    format: int = FORMAT
+    name: str | None = None
+    backend: str = "pty"
+    managed_by: str = "user"
+    umask: int = 0o022
+    limits: dict[str, int] = field(default_factory=dict)
+    repo: str | None = None
+
+
+class SessionStore:
+    """All session directories of one state directory."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def folder(self, session: str) -> str:
+        """Where a session's files are."""
+        return f"{self._path}/{session}"
+
+    def create(self, spec: Spec, env: dict[str, str]) -> None:
+        """Write the intent down. The spec comes last, by rename: a directory without one was never asked for."""
+        folder = self.folder(spec.id)
+        os.mkdir(folder, 0o700)
+        os.mkdir(f"{folder}/{layout.OUTPUT}", 0o700)
+        _write(f"{folder}/{layout.ENVIRONMENT}", env)
+        _write(f"{folder}/{layout.SPEC}", to_plain(spec))
+
+    def remove(self, session: str) -> None:
+        """Take a session's files away, all of them."""
+        shutil.rmtree(self.folder(session), ignore_errors=True)
+
+    def ids(self) -> Iterator[str]:
+        """Every session that has a directory."""
+        with os.scandir(self._path) as entries:
+            yield from sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+
+    def read_spec(self, session: str) -> Spec | None:
+        """The intent, or None where none was written whole."""
+        try:
+            with open(f"{self.folder(session)}/{layout.SPEC}", encoding="ascii") as file:
+                return from_plain(Spec, json.load(file))
+        except (OSError, ValueError, PeerBroke):
+            return None
+
+    def was_forked(self, session: str) -> bool:
+        """Whether a zygote ever began with it: the socket is bound before the fork, the journal comes after."""
+        return any(os.path.lexists(f"{self.folder(session)}/{name}") for name in (layout.SOCKET, layout.JOURNAL))
+
+    def read_journal(self, session: str, offset: int = 0) -> journal.Decoded:
+        """The pair's records from `offset` on."""
+        try:
+            with open(f"{self.folder(session)}/{layout.JOURNAL}", "rb") as file:
+                file.seek(offset)
+                return journal.decode(file.read(), offset=offset)
+        except FileNotFoundError:
+            return journal.Decoded(next_offset=offset)
+
+    def append_journal(self, session: str, record: dict[str, Any]) -> None:
+        """One record in the name of a pair that is gone and can no longer write."""
+        path = f"{self.folder(session)}/{layout.JOURNAL}"
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, journal.encode(record))
+        finally:
+            os.close(fd)
+
+
+def _write(path: str, data: Any) -> None:
+    temporary = f"{path}.new"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="ascii") as file:
+        json.dump(data, file)
+    os.rename(temporary, path)

@@ -1,0 +1,21 @@
+"""What every handler works on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from orchctl.settings import Root
+from orchctl.supervisor.registry import Registry
+from orchctl.supervisor.zygote import ZygoteLink
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """The whole of its state; everything in it can be rebuilt from disk."""
+
+    root: Root
+    registry: Registry
+    zygote: ZygoteLink
+    started_at: float
+    stop: asyncio.Event = field(default_factory=asyncio.Event)

@@ -1,0 +1,27 @@
+"""The verbs: an explicit table from message to handler. What is not in it does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from orchctl.protocol import messages
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.call import Call
+from orchctl.supervisor.handlers import inputs, kills, output, sessions, status
+
+Handler = Callable[[Supervisor, Call, Any], Awaitable[None]]
+
+HANDLERS: dict[type[Any], Handler] = {
+    messages.SpawnSession: sessions.spawn,
+    messages.ListSessions: sessions.list_sessions,
+    messages.GetSession: sessions.get,
+    messages.WaitSession: sessions.wait,
+    messages.ReadOutput: output.read,
+    messages.SendInput: inputs.send,
+    messages.InterruptSession: inputs.interrupt,
+    messages.KillSessions: kills.kill,
+    messages.KillByManager: kills.kill_by_manager,
+    messages.GetStatus: status.get,
+    messages.StopSupervisor: status.stop,
+}

@@ -1,0 +1,51 @@
+"""Input: typing, and the interrupt."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import signal
+
+from orchctl.errors import BadInput, Conflict, NoSuchSession
+from orchctl.keeper import wire
+from orchctl.protocol import messages
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.call import Call
+from orchctl.supervisor.session import SupervisedSession
+
+
+async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
+    """Answered when the terminal has taken all of it."""
+    session = _live(app, asked.session, asked.own_manager)
+    try:
+        data = base64.b64decode(asked.data_b64, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadInput("the input is not base64") from None
+    once = hashlib.blake2b(asked.once.encode(), digest_size=wire.ONCE_BYTES).digest()
+    taken, outcome = await session.pair.type(once, data)
+    if outcome == wire.TYPED_TOO_LONG:
+        raise Conflict(
+            "nothing was typed: a line of over 4095 bytes, and the terminal would cut it; "
+            "the program must leave line mode first",
+            code="line-too-long",
+        )
+    if outcome == wire.TYPED_BLOCKED:
+        raise Conflict(
+            f"the program does not read its input; {taken} of {len(data)} bytes were typed",
+            code="input-blocked",
+        )
+    await call.say(messages.Done())
+
+
+async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSession) -> None:
+    """By signal to the terminal's foreground group, never by typing: no output is thrown away."""
+    _live(app, asked.session, asked.own_manager).pair.signal(signal.SIGINT)
+    await call.say(messages.Done())
+
+
+def _live(app: Supervisor, text: str, own_manager: str) -> SupervisedSession:
+    session = app.registry.find(text, own_manager, ended_too=False)
+    if session.closed:
+        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
+    return session

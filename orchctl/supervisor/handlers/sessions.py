@@ -1,0 +1,42 @@
+"""Sessions: start, list, look at, wait for."""
+
+from __future__ import annotations
+
+from orchctl.model.session import Session
+from orchctl.protocol import messages
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.call import Call
+
+PAGE = 200  # sessions in one message: far below the frame limit, whatever their commands are like
+
+
+async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> None:
+    """Answered once the program runs, or could not be started."""
+    session = await app.registry.spawn(asked)
+    await call.say(messages.OneSession(session=session.view()))
+
+
+async def list_sessions(app: Supervisor, call: Call, asked: messages.ListSessions) -> None:
+    """Oldest first."""
+    chosen = app.registry.all() if asked.managed_by is None else app.registry.below(asked.managed_by)
+    views = [session.view() for session in chosen if asked.ended_too or not session.closed]
+    pages = [views[start : start + PAGE] for start in range(0, len(views), PAGE)] or [list[Session]()]
+    for number, page in enumerate(pages, 1):
+        await call.say(messages.SomeSessions(sessions=tuple(page), more=number < len(pages)))
+
+
+async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
+    """One session, live or ended."""
+    session = app.registry.find(asked.session, asked.own_manager)
+    await call.say(messages.OneSession(session=session.view()))
+
+
+async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None:
+    """Answered when it is closed, which is after its last byte is in the log."""
+    session = app.registry.find(asked.session, asked.own_manager)
+    while True:
+        ticket = session.news.ticket
+        if session.closed:
+            break
+        await ticket.wait()
+    await call.say(messages.OneSession(session=session.view()))

@@ -1,0 +1,49 @@
+"""The supervisor itself: who it is, and how it ends."""
+
+from __future__ import annotations
+
+import os
+
+from orchctl.errors import Conflict
+from orchctl.model.supervisor import SupervisorStatus
+from orchctl.protocol import messages
+from orchctl.protocol.hello import PROTOCOL
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.call import Call
+from orchctl.supervisor.handlers.kills import end_all
+from orchctl.version import VERSION
+
+
+async def get(app: Supervisor, call: Call, asked: messages.GetStatus) -> None:
+    """Also the cheapest way to see that it lives."""
+    status = SupervisorStatus(
+        running=True,
+        pid=os.getpid(),
+        zygote=app.zygote.pid,
+        version=VERSION,
+        protocol=PROTOCOL,
+        started_at=app.started_at,
+        sessions=len(app.registry.live()),
+        socket=app.root.socket,
+        state_dir=app.root.path,
+    )
+    await call.say(messages.Status(status=status))
+
+
+async def stop(app: Supervisor, call: Call, asked: messages.StopSupervisor) -> None:
+    """Refused while sessions live, unless they are to be ended or left to go on without us."""
+    live = app.registry.live()
+    if asked.kill:
+        report = await end_all(app.registry.all(), asked.grace_s)
+        if report.survivors:
+            pids = ", ".join(map(str, report.survivors))
+            raise Conflict(f"these processes would not end: {pids}; the supervisor goes on", code="survivors")
+    elif live and not asked.leave:
+        names = ", ".join(session.spec.name or session.spec.id for session in live[:10])
+        more = f" and {len(live) - 10} more" if len(live) > 10 else ""
+        raise Conflict(
+            f"{len(live)} live sessions: {names}{more}; 'stop --kill' ends them, 'stop --leave' lets them go on",
+            code="sessions-live",
+        )
+    await call.say(messages.Done())
+    app.stop.set()

@@ -1,0 +1,58 @@
+"""From the zygote's exec to the last word: put the parts together and run them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+
+from orchctl.settings import Root
+from orchctl.store.sessions import SessionStore
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.registry import Registry
+from orchctl.supervisor.server import Server
+from orchctl.supervisor.zygote import ZygoteLink, adopt_fds
+
+log = logging.getLogger(__name__)
+
+
+def main() -> None:
+    """ROOT LISTENER LOCK CHANNEL [READY], the last four being open descriptors."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s supervisor %(process)d: %(message)s")
+    root = Root(sys.argv[1])
+    listener, lock, channel, ready = adopt_fds(sys.argv[2:])
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    asyncio.run(_run(root, listener, lock, channel, ready))
+    os._exit(0)
+
+
+async def _run(root: Root, listener: socket.socket, lock: int, channel: socket.socket, ready: int | None) -> None:
+    zygote = ZygoteLink(root.path, listener, lock, channel)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            app = Supervisor(root, Registry(SessionStore(root.sessions), zygote, tasks), zygote, time.time())
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, app.stop.set)
+            app.registry.adopt()
+            tasks.create_task(zygote.tend(app.stop.set))
+            server = Server(app, listener, tasks)
+            tasks.create_task(server.accept())
+            zygote.say("ready")
+            if ready is not None:
+                os.write(ready, b"ready\n")
+                os.close(ready)
+            log.info("ready with %d live sessions", len(app.registry.live()))
+            await app.stop.wait()
+            zygote.say("stop")
+            server.say_goodbye()
+            raise _Stopped
+    except* _Stopped:
+        log.info("stopped")
+
+
+class _Stopped(Exception):
+    """Ends the task group."""

@@ -1,0 +1,139 @@
+"""The supervisor's end of a pair: nudges in, requests out, and a new connection when one is lost.
+
+Truth is on disk; a connection only tells when to look. Refused means that both processes of the
+pair are gone, because each of them holds the listening socket for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from orchctl.core import layout
+from orchctl.errors import Conflict
+from orchctl.keeper import wire
+from orchctl.settings import socket_address
+
+
+@dataclass(slots=True)
+class _Typing:
+    data: bytes
+    done: asyncio.Future[tuple[int, int]]
+
+
+class PairLink:
+    """Talks to one session's pair until the pair is gone."""
+
+    def __init__(self, folder: str, looked: Callable[[], None]) -> None:
+        self._folder = folder
+        self._looked = looked  # called whenever there may be news on disk
+        self._socket: socket.socket | None = None
+        self._typing: dict[bytes, _Typing] = {}
+        self._kill: bytes | None = None
+        self._armed = False
+        self.greeted = asyncio.Event()
+        self.gone = asyncio.Event()
+
+    async def tend(self, first: socket.socket | None) -> None:
+        """Stay connected, from `first` on if there is one; returns when the pair is gone."""
+        connection = first
+        try:
+            while connection is not None or (connection := self._connect()) is not None:
+                connection.setblocking(False)
+                self._socket = connection
+                await self._listen(connection)
+                connection = None
+        finally:
+            self._socket = None
+            self.gone.set()
+            self.greeted.set()
+            for typing in self._typing.values():
+                if not typing.done.done():
+                    typing.done.set_exception(
+                        Conflict("the session ended before it took the input", code="session-ended")
+                    )
+
+    def watch(self, seen: int) -> None:
+        """Have `looked` called once the log is longer than `seen`."""
+        if not self._armed:
+            self._armed = True
+            self._send(wire.WATCH, wire.OFFSET.pack(seen))
+
+    async def type(self, once: bytes, data: bytes) -> tuple[int, int]:
+        """Type `data`; how many bytes were taken, and the outcome. The same `once` is typed once."""
+        if self.gone.is_set():
+            raise Conflict("the session has ended", code="session-ended")
+        if once not in self._typing:
+            self._typing[once] = _Typing(data, asyncio.get_running_loop().create_future())
+            self._send(wire.INPUT, once + data)
+        try:
+            return await asyncio.shield(self._typing[once].done)
+        finally:
+            self._typing.pop(once, None)
+
+    def signal(self, number: int) -> None:
+        """To whatever is in the terminal's foreground."""
+        self._send(wire.SIGNAL, wire.NUMBER.pack(number))
+
+    def kill(self, grace_s: float) -> None:
+        """Ask for the end; asked again after a lost connection, because asking twice changes nothing."""
+        self._kill = wire.SECONDS.pack(grace_s)
+        self._send(wire.KILL, self._kill)
+
+    def _connect(self) -> socket.socket | None:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with socket_address(os.path.join(self._folder, layout.SOCKET)) as address:
+                connection.connect(address)
+        except OSError:
+            connection.close()
+            return None
+        return connection
+
+    async def _listen(self, connection: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        decoder = wire.Decoder()
+        try:
+            while data := await loop.sock_recv(connection, 65536):
+                for kind, payload in decoder.feed(data):
+                    self._hear(kind, payload)
+                self._looked()
+        except (OSError, wire.Broken):
+            pass
+        finally:
+            self._socket = None
+            connection.close()
+            self._looked()
+
+    def _hear(self, kind: int, payload: bytes) -> None:
+        if kind == wire.HELLO:
+            self._say_again()
+            self.greeted.set()
+        elif kind == wire.GREW:
+            self._armed = False
+        elif kind == wire.TYPED:
+            once, taken, outcome = wire.RECEIPT.unpack(payload)
+            typing = self._typing.get(once)
+            if typing is not None and not typing.done.done():
+                typing.done.set_result((taken, outcome))
+
+    def _say_again(self) -> None:
+        """A new mover knows nothing of what the last one was asked."""
+        self._armed = False
+        for once, typing in self._typing.items():
+            self._send(wire.INPUT, once + typing.data)
+        if self._kill is not None:
+            self._send(wire.KILL, self._kill)
+
+    def _send(self, kind: int, payload: bytes) -> None:
+        """What does not get through now is said again after the next hello."""
+        if self._socket is None:
+            return
+        try:
+            if self._socket.send(data := wire.frame(kind, payload)) != len(data):
+                raise BlockingIOError
+        except OSError:
+            self._socket.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,161 @@
+"""Every session the supervisor knows, rebuilt from disk when it starts."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import time
+
+from orchctl.core import environment, manager, selector
+from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, OrchctlError
+from orchctl.protocol.messages import SpawnSession
+from orchctl.store.sessions import SessionStore, Spec
+from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.zygote import ZygoteLink
+
+log = logging.getLogger(__name__)
+STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
+SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
+
+
+class Registry:
+    """Sessions by id. Only live names are taken."""
+
+    def __init__(self, store: SessionStore, zygote: ZygoteLink, tasks: asyncio.TaskGroup) -> None:
+        self._store = store
+        self._zygote = zygote
+        self._tasks = tasks
+        self._sessions: dict[str, SupervisedSession] = {}
+        self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
+
+    def adopt(self) -> None:
+        """Take over what earlier supervisors left. What was never forked was never answered for, and goes."""
+        for session_id in self._store.ids():
+            spec = self._store.read_spec(session_id)
+            if spec is None or not self._store.was_forked(session_id):
+                log.warning("session %s was never started; its directory is removed", session_id)
+                self._store.remove(session_id)
+                continue
+            session = SupervisedSession(spec, self._store)
+            self._sessions[session_id] = session
+            self._tasks.create_task(session.tend(None))
+
+    def all(self) -> list[SupervisedSession]:
+        """In the order of their creation."""
+        return sorted(self._sessions.values(), key=lambda session: session.spec.created_at)
+
+    def live(self) -> list[SupervisedSession]:
+        """Those whose program has not ended."""
+        return [session for session in self.all() if not session.closed]
+
+    def find(self, text: str, own_manager: str, *, ended_too: bool = True) -> SupervisedSession:
+        """The session a user means."""
+        views = [session.view() for session in self._sessions.values()]
+        found = selector.find(text, views, own_manager=own_manager, ended_too=ended_too)
+        return self._sessions[found.id]
+
+    def below(self, name: str, *, exact: bool = False) -> list[SupervisedSession]:
+        """The sessions of a manager and of everything below it."""
+        manager.parse(name)
+        own = [session for session in self.all() if session.spec.managed_by == name]
+        return own if exact else [one for one in self.all() if manager.selects(name, one.spec.managed_by)]
+
+    async def spawn(self, asked: SpawnSession) -> SupervisedSession:
+        """Start a session, or find the one that was started when this was asked before."""
+        for _ in range(SPAWN_TRIES):
+            session = self._sessions.get(asked.session_id)
+            if session is not None:  # asked again after a lost answer
+                await session.pair.greeted.wait()
+            elif not await self._started(session := self._create(asked)):
+                continue
+            if self._sessions.get(asked.session_id) is session:
+                return session
+        raise Internal("no keeper could be started; see 'supervisor.log' in the state directory", code="spawn-failed")
+
+    async def _started(self, session: SupervisedSession) -> bool:
+        """Have the session's program started; False when the zygote died with the request in its hands."""
+        try:
+            async with self._starting:
+                await self._start(session)
+            if session.run.failure is not None:
+                raise _start_error(session.spec, *session.run.failure)
+        finally:
+            if session.run.started_at is None:
+                del self._sessions[session.spec.id]
+                self._store.remove(session.spec.id)
+        return session.run.started_at is not None
+
+    def _create(self, asked: SpawnSession) -> SupervisedSession:
+        spec = _checked(asked)
+        for other in self.live():
+            if asked.name is not None and other.spec.name == asked.name:
+                raise Conflict(f"the name {asked.name!r} is taken by session {other.spec.id}", code="name-taken")
+        try:
+            self._store.create(spec, environment.compose(asked.env, asked.given, spec.id, spec.managed_by, spec.cwd))
+        except OSError as error:
+            self._store.remove(spec.id)
+            raise OrchctlError(f"the session cannot be written down: {error.strerror}", code="no-space") from None
+        session = SupervisedSession(spec, self._store)
+        self._sessions[spec.id] = session
+        return session
+
+    async def _start(self, session: SupervisedSession) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._zygote.spawn(session.spec.id, theirs)
+            except OSError:
+                ours.close()
+                await self._zygote.replacement()
+                return
+        self._tasks.create_task(session.tend(ours))
+        await session.pair.greeted.wait()
+        session.look()
+
+
+def _checked(asked: SpawnSession) -> Spec:
+    if asked.name is not None:
+        selector.check_name(asked.name)
+    manager.parse(asked.managed_by)
+    if not asked.command or not asked.command[0]:
+        raise BadInput("there is no command to run")
+    given = (*asked.given, *asked.given.values())
+    if any("\0" in word for word in (*asked.command, asked.cwd, *given)):
+        raise BadInput("a NUL byte in the command, the directory or the environment")
+    if not (0 < asked.cols < 1 << 16 and 0 < asked.rows < 1 << 16):
+        raise BadInput(f"a terminal of {asked.cols}x{asked.rows}; 1x1 to 65535x65535", code="bad-size")
+    return Spec(
+        id=asked.session_id,
+        name=asked.name,
+        managed_by=asked.managed_by,
+        command=asked.command,
+        cwd=asked.cwd,
+        cols=asked.cols,
+        rows=asked.rows,
+        umask=asked.umask & 0o777,
+        limits=asked.limits,
+        repo=_repo(asked.cwd),
+        created_at=time.time(),
+    )
+
+
+def _start_error(spec: Spec, step: str, number: int) -> OrchctlError:
+    reason = os.strerror(number)
+    if step == "cwd":
+        return BadInput(f"cannot start in {spec.cwd!r}: {reason}", code="bad-cwd")
+    if number == errno.ENOENT:
+        return CommandNotFound(f"command not found: {spec.command[0]!r}")
+    return CannotExecute(f"cannot execute {spec.command[0]!r}: {reason}")
+
+
+def _repo(cwd: str) -> str | None:
+    """The top of the git work tree that `cwd` lies in."""
+    while not os.path.lexists(f"{cwd}/.git"):
+        parent = os.path.dirname(cwd)
+        if parent == cwd:
+            return None
+        cwd = parent
+    return cwd

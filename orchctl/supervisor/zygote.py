@@ -1,0 +1,89 @@
+"""The supervisor's end of the zygote's channel. A zygote that dies is replaced; sessions do not notice."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+
+class ZygoteLink:
+    """Asks for forks."""
+
+    def __init__(self, root: str, listener: socket.socket, lock: int, channel: socket.socket) -> None:
+        self._root = root
+        self._listener = listener
+        self._lock = lock
+        self._channel = channel
+        self.pid: int | None = None
+        self._replaced = asyncio.Event()
+
+    def spawn(self, session: str, connection: socket.socket) -> None:
+        """Fork a keeper for a session whose intent is on disk; it speaks first on `connection`."""
+        socket.send_fds(self._channel, [b"spawn %s\n" % session.encode("ascii")], [connection.fileno()])
+
+    async def replacement(self) -> None:
+        """Wait for the zygote that follows one which did not take a request."""
+        await self._replaced.wait()
+
+    def say(self, word: str) -> None:
+        """`ready` or `stop`."""
+        try:
+            self._channel.sendall(word.encode("ascii") + b"\n")
+        except OSError:
+            log.warning("the zygote is gone and could not be told: %s", word)
+
+    async def tend(self, stop: Callable[[], None]) -> None:
+        """Listen to the zygote, and start another whenever it dies."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._channel.setblocking(False)
+            words = b""
+            while data := await self._received(loop):
+                *lines, words = (words + data).split(b"\n")
+                for line in lines:
+                    word, _, rest = line.partition(b" ")
+                    if word == b"zygote":
+                        self.pid = int(rest)
+                    elif word == b"stop":
+                        stop()
+            await self._replace()
+
+    async def _received(self, loop: asyncio.AbstractEventLoop) -> bytes:
+        try:
+            return await loop.sock_recv(self._channel, 4096)
+        except OSError:
+            return b""
+
+    async def _replace(self) -> None:
+        log.warning("the zygote has died; starting another")
+        self._channel.close()
+        self.pid = None
+        self._channel, theirs = socket.socketpair()
+        fds = [self._listener.fileno(), self._lock, theirs.fileno()]
+        argv = [sys.executable, "-P", "-m", "orchctl.keeper", self._root, "--adopt", *map(str, fds)]
+        process = await asyncio.create_subprocess_exec(*argv, pass_fds=fds, start_new_session=True, cwd="/")
+        theirs.close()
+        await process.wait()
+        self.say("ready")
+        self._replaced.set()
+        self._replaced = asyncio.Event()
+
+
+def adopt_fds(words: list[str]) -> tuple[socket.socket, int, socket.socket, int | None]:
+    """Listener, lock, channel and perhaps a ready-pipe, as handed over on the command line."""
+    fds = [int(word) for word in words]
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    listener, lock, channel = fds[:3]
+    return (
+        socket.socket(fileno=listener),
+        lock,
+        socket.socket(fileno=channel),
+        fds[3] if len(fds) > 3 else None,
+    )
