@@ -61,6 +61,7 @@ def find_root(environ: Mapping[str, str]) -> Root:
 
 def prepare(root: Root) -> None:
     """Make the state directory if it is not there, and refuse one that others could reach."""
+    check(root)
     try:
         _make(root.sessions)
     except NotADirectoryError:

@@ -15,7 +15,7 @@ from orchctl.client import start
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.output import OutputStream
 from orchctl.client.patience import Patience
-from orchctl.client.surroundings import soft_limits, umask
+from orchctl.client.surroundings import environment, soft_limits, umask
 from orchctl.core import manager
 from orchctl.errors import BadInput, OrchctlError, PeerBroke
 from orchctl.model.session import Session
@@ -68,7 +68,7 @@ class Client:
             session_id=str(uuid.uuid4()),
             command=tuple(command) or (_login_shell(),),
             cwd=os.path.abspath(cwd) if cwd else _current_directory(),
-            env=dict(os.environ),
+            env=environment(),
             given=dict(env or {}),
             name=name,
             managed_by=manager.resolve(managed_by, self._own_manager),
@@ -166,7 +166,9 @@ class Client:
         try:
             self._connection = self._connection or Connection(start.connect(self.root))
         except start.NotRunning:
-            return False
+            if not kill or self._nothing_there():
+                return False
+            self._connection = self._connect()  # there are sessions to end, left by an earlier one
         _expect(self._connection.ask(messages.StopSupervisor(kill=kill, leave=leave)), messages.Done)
         self._connection.wait_for_end()
         self.close()

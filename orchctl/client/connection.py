@@ -29,7 +29,11 @@ class Connection:
         self._decoder = framing.Decoder()
         self._frames: list[framing.Frame] = []
         self._number = 0
-        self.hello = self._greet()
+        try:
+            self.hello = self._greet()
+        except BaseException:
+            connected.close()
+            raise
 
     def close(self) -> None:
         """Hang up; the supervisor forgets what it was asked."""
@@ -74,7 +78,8 @@ class Connection:
 
     def _greet(self) -> hello.Hello:
         self._socket.settimeout(HELLO_S)
-        self._send(codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())))
+        with contextlib.suppress(ConnectionLost):  # it may have said why before it hung up
+            self._send(codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())))
         for frame in self._incoming():
             self._socket.settimeout(None)
             with contextlib.suppress(PeerBroke):  # not a hello: perhaps the reason why we get none

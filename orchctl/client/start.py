@@ -14,7 +14,7 @@ import socket
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from orchctl.errors import NotPermitted, SupervisorUnreachable
 from orchctl.settings import Root, check, prepare, socket_address
@@ -115,7 +115,8 @@ def _start(root: Root) -> None:
         os.close(tell)
     with os.fdopen(told, "rb", buffering=0) as pipe:
         word = _word(pipe.fileno())
-    os.waitpid(pid, 0)  # the process that stays is its child
+    with suppress(ChildProcessError):  # somebody ignores SIGCHLD here
+        os.waitpid(pid, 0)  # the process that stays is its child
     if word != "ready":
         raise SupervisorUnreachable(f"the supervisor did not start: {word}; see {root.log}")
 

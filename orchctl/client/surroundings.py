@@ -1,8 +1,22 @@
-"""What a session inherits from the client that asks for it, besides environment and directory."""
+"""What a session inherits from the client that asks for it, besides the directory."""
 
 from __future__ import annotations
 
 import os
+
+
+def environment() -> dict[str, str]:
+    """This process's environment, without the LC_CTYPE that Python itself puts there in the C locale."""
+    env = dict(os.environ)
+    if env.get("LC_CTYPE") in ("C.UTF-8", "C.utf8", "UTF-8"):
+        try:
+            with open("/proc/self/environ", "rb") as file:
+                given = file.read().split(b"\0")
+        except OSError:
+            return env
+        if not any(word.startswith(b"LC_CTYPE=") for word in given):
+            del env["LC_CTYPE"]
+    return env
 
 
 def umask() -> int:

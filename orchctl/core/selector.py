@@ -36,28 +36,24 @@ def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too:
         if session.id == text:
             return session
     if text == LAST:
-        return _newest([one for one in known if one.managed_by == own_manager], f"{own_manager} has no session")
+        own = [session for session in known if session.managed_by == own_manager]
+        if not own:
+            raise NoSuchSession(f"{own_manager} has no session")
+        return own[-1]
     named = [session for session in known if session.name == text]
     live = [session for session in named if session.state is not State.CLOSED]
     if live:
         return live[-1]
     if named and ended_too:
         return named[-1]
-    if _PREFIX.fullmatch(text):
-        return _by_prefix(text, known)
+    if _PREFIX.fullmatch(text) and (found := [one for one in known if one.id.startswith(text)]):
+        return _only(found, text)
     if named:
         raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
     raise NoSuchSession(f"no session {text!r}; 'orchctl list' shows the live ones")
 
 
-def _newest(sessions: list[Session], otherwise: str) -> Session:
-    if not sessions:
-        raise NoSuchSession(otherwise)
-    return sessions[-1]
-
-
-def _by_prefix(prefix: str, sessions: list[Session]) -> Session:
-    found = [session for session in sessions if session.id.startswith(prefix)]
+def _only(found: list[Session], prefix: str) -> Session:
     if len(found) > 1:
         raise BadInput(f"{len(found)} sessions begin with {prefix}; give more digits", code="ambiguous-session")
-    return _newest(found, f"no session begins with {prefix}; 'orchctl list' shows the live ones")
+    return found[0]

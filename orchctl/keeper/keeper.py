@@ -45,6 +45,7 @@ class Keeper:
 
     def run(self) -> None:
         """Until the kernel says that there is no child left."""
+        self._reap()  # the program may have ended before SIGCHLD had a handler
         while not self._gone():
             poll = select.poll()
             poll.register(self._woken, select.POLLIN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import termios
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from orchctl.keeper import wire
 PATIENCE_S = 5.0  # a program that takes no byte for so long does not read its input
 CANONICAL_LIMIT_BYTES = 4095  # the kernel cuts longer lines without a word
 _REMEMBERED = 256  # receipts kept for askers that lost theirs
-_LINE_END = re.compile(rb"[\r\n]")
+_LINE_END = re.compile(rb"[\r\n\x04]")  # Enter, and the end of input, which lets a program read what is there
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class Typist:
         self._receipt = receipt
         self._queue: deque[_Input] = deque()
         self._receipts: OrderedDict[bytes, bytes] = OrderedDict()
+        self._line_bytes = 0  # of the line that is being typed
         self.deadline: float | None = None
 
     @property
@@ -59,12 +61,17 @@ class Typist:
             if first.taken == 0 and self._cut_by_kernel(first.data):
                 self._done(wire.TYPED_TOO_LONG)
                 continue
+            if self._hung_up():
+                self._done(wire.TYPED_BLOCKED)
+                continue
             try:
-                first.taken += os.write(self._master, first.data[first.taken :]) if first.data else 0
+                taken = os.write(self._master, first.data[first.taken :]) if first.data else 0
+                self._note_line(first.data[first.taken : first.taken + taken])
+                first.taken += taken
             except BlockingIOError:
                 self.deadline = self.deadline or now + PATIENCE_S
                 return
-            except OSError:  # EIO: the program has gone
+            except OSError:  # it is no longer a terminal that takes input
                 self._done(wire.TYPED_BLOCKED)
                 continue
             self.deadline = now + PATIENCE_S
@@ -86,6 +93,21 @@ class Typist:
         self._receipt(first.asker, self._receipts[first.once])
 
     def _cut_by_kernel(self, data: bytes) -> bool:
-        if len(data) <= CANONICAL_LIMIT_BYTES or not termios.tcgetattr(self._master)[3] & termios.ICANON:
+        """Whether a line, with what was typed of it before, is longer than line mode takes."""
+        if self._line_bytes + len(data) <= CANONICAL_LIMIT_BYTES:
             return False
-        return any(len(line) > CANONICAL_LIMIT_BYTES for line in _LINE_END.split(data))
+        if not termios.tcgetattr(self._master)[3] & termios.ICANON:
+            self._line_bytes = 0  # a program that reads each key has read them
+            return False
+        first, *others = _LINE_END.split(data)
+        return any(length > CANONICAL_LIMIT_BYTES for length in (self._line_bytes + len(first), *map(len, others)))
+
+    def _note_line(self, typed: bytes) -> None:
+        *ended, last = _LINE_END.split(typed)
+        self._line_bytes = len(last) if ended else self._line_bytes + len(last)
+
+    def _hung_up(self) -> bool:
+        """Whether nobody holds the terminal any more; the kernel would still take what is written."""
+        poll = select.poll()
+        poll.register(self._master, 0)
+        return any(event & select.POLLHUP for _, event in poll.poll(0))

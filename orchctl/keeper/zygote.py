@@ -141,6 +141,7 @@ class Zygote:
         self._listener.close()
         if self._channel is not None:
             self._channel.close()
+        _own_stdio(self._root)  # in the foreground ours are the user's
 
     def _signals(self) -> None:
         numbers = b""
@@ -195,14 +196,20 @@ def _become_daemon(root: str, keep: list[int]) -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    null = os.open(os.devnull, os.O_RDWR)
-    log = os.open(f"{root}/supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    for source, fd in ((null, 0), (null, 1), (log, 2)):
-        os.dup2(source, fd)
+    _own_stdio(root)
     low = 3
     for fd in [*sorted(keep), _PAST_OUR_FDS]:
         os.closerange(low, fd)
         low = fd + 1
+
+
+def _own_stdio(root: str) -> None:
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    log = os.open(f"{root}/supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    for source, fd in ((null, 0), (null, 1), (log, 2)):
+        os.dup2(source, fd)
+    for fd in {null, log} - {0, 1, 2}:
+        os.close(fd)
 
 
 def _roll_log(root: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import math
 import types
 import typing
 from functools import cache
@@ -66,11 +67,21 @@ def _value(hint: Any, data: Any, where: str) -> Any:
     raise PeerBroke(f"{where} has the wrong type")
 
 
+def _finite(data: float, where: str) -> float:
+    try:
+        number = float(data)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise PeerBroke(f"{where} is too large")
+    return number
+
+
 def _scalar(hint: Any, data: Any, where: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return from_plain(typing.cast("type[Any]", hint), data)
-    if hint is float and type(data) is int:
-        return float(data)
+    if hint is float and type(data) in (int, float):
+        return _finite(data, where)
     if type(data) is hint:
         return data
     if isinstance(hint, type) and issubclass(hint, enum.Enum):

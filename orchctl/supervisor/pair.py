@@ -30,7 +30,7 @@ class PairLink:
     def __init__(self, folder: str, looked: Callable[[], None]) -> None:
         self._folder = folder
         self._looked = looked  # called whenever there may be news on disk
-        self._socket: socket.socket | None = None
+        self._writer: asyncio.StreamWriter | None = None
         self._typing: dict[bytes, _Typing] = {}
         self._kill: bytes | None = None
         self._armed = False
@@ -42,12 +42,9 @@ class PairLink:
         connection = first
         try:
             while connection is not None or (connection := self._connect()) is not None:
-                connection.setblocking(False)
-                self._socket = connection
                 await self._listen(connection)
                 connection = None
         finally:
-            self._socket = None
             self.gone.set()
             self.greeted.set()
             for typing in self._typing.values():
@@ -94,18 +91,19 @@ class PairLink:
         return connection
 
     async def _listen(self, connection: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+        connection.setblocking(False)
+        reader, self._writer = await asyncio.open_unix_connection(sock=connection)
         decoder = wire.Decoder()
         try:
-            while data := await loop.sock_recv(connection, 65536):
+            while data := await reader.read(1 << 16):
                 for kind, payload in decoder.feed(data):
                     self._hear(kind, payload)
                 self._looked()
         except (OSError, wire.Broken):
             pass
         finally:
-            self._socket = None
-            connection.close()
+            self._writer.close()
+            self._writer = None
             self._looked()
 
     def _hear(self, kind: int, payload: bytes) -> None:
@@ -130,10 +128,5 @@ class PairLink:
 
     def _send(self, kind: int, payload: bytes) -> None:
         """What does not get through now is said again after the next hello."""
-        if self._socket is None:
-            return
-        try:
-            if self._socket.send(data := wire.frame(kind, payload)) != len(data):
-                raise BlockingIOError
-        except OSError:
-            self._socket.shutdown(socket.SHUT_RDWR)
+        if self._writer is not None:
+            self._writer.write(wire.frame(kind, payload))

@@ -1,0 +1,151 @@
+"""Views: the same text however the bytes were cut, and a safe one that can do nothing to a terminal."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchctl.client.views import RawView, SafeView, TextView, View, one_line, visible
+
+PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+VIEWS: list[type[View]] = [RawView, TextView, SafeView]
+
+SGR = re.compile(r"\x1b\[[0-9;:]*m")
+EMBEDDINGS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+MARKS = "\u061c\u200e\u200f"
+
+TELLING = [
+    b"\r", b"\n", b"\t", b"\x1b", b"\x1b[", b"31", b";", b":", b"m", b"\x1b[0m", b"\x1b[" + b"1" * 64,
+    b"\x1b]0;t\x07", b"\x9b", b"\xc2\x9b", b"\xe2\x80\xae", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80",
+    b"\xe2", b"\x80", b"\xff", b"\x00", b"a",
+]  # fmt: skip
+logs = st.lists(st.sampled_from(TELLING) | st.binary(min_size=1, max_size=2), max_size=12).map(b"".join)
+cuts = st.lists(st.integers(0, 1000), max_size=6)
+
+
+def shown(view: View, data: bytes, places: list[int] | None = None) -> bytes:
+    """What a view makes of `data`, cut at all these places."""
+    edges = sorted([0, len(data), *(place % (len(data) + 1) for place in places or [])])
+    pieces = [data[start:end] for start, end in itertools.pairwise(edges)]
+    return b"".join(map(view.feed, pieces)) + view.end()
+
+
+def harmless(char: str) -> bool:
+    """Whether a terminal only prints it, in its place."""
+    if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}:
+        return char in "\n\t"
+    return unicodedata.bidirectional(char) not in EMBEDDINGS and char not in MARKS
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+@PROPERTY
+@given(logs, cuts)
+def test_any_cutting_of_the_bytes_shows_the_same(kind: type[View], data: bytes, places: list[int]) -> None:
+    assert shown(kind(), data, places) == shown(kind(), data)
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+@PROPERTY
+@given(logs)
+def test_one_byte_at_a_time_shows_the_same(kind: type[View], data: bytes) -> None:
+    assert shown(kind(), data, list(range(len(data)))) == shown(kind(), data)
+
+
+@PROPERTY
+@given(logs)
+def test_the_raw_view_changes_nothing(data: bytes) -> None:
+    assert shown(RawView(), data) == data
+
+
+@PROPERTY
+@given(logs, cuts)
+def test_the_text_view_undoes_the_newline_mapping_and_nothing_else(data: bytes, places: list[int]) -> None:
+    assert shown(TextView(), data, places) == data.replace(b"\r\n", b"\n")
+
+
+@PROPERTY
+@given(logs | st.binary(), cuts)
+def test_the_safe_view_shows_only_printable_text_newlines_tabs_and_colour(data: bytes, places: list[int]) -> None:
+    text = shown(SafeView(), data, places).decode("utf-8")
+    assert all(map(harmless, SGR.sub("", text)))
+
+
+@PROPERTY
+@given(logs)
+def test_what_is_safe_already_is_left_alone(data: bytes) -> None:
+    once = shown(SafeView(), data)
+    assert shown(SafeView(), once) == once
+
+
+@PROPERTY
+@given(st.text(st.characters(exclude_categories=["C", "Zl", "Zp"])))
+def test_text_with_nothing_to_hide_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text
+    assert one_line(text) == text
+    assert shown(SafeView(), text.encode()) == text.encode()
+
+
+@PROPERTY
+@given(st.text(st.characters(codec=None)))
+def test_a_line_for_a_table_is_one_line_without_colour(text: str) -> None:
+    line = one_line(text)
+    assert all(harmless(char) and char not in "\n\t" for char in line)
+
+
+def test_every_character_that_can_act_is_spelled_out_and_no_other_is() -> None:
+    everything = [chr(code) for code in range(0x110000)]
+    calm = "".join(filter(harmless, everything))
+    assert visible(calm) == calm
+    for char in itertools.filterfalse(harmless, everything):
+        assert all(map(harmless, visible(char)))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"\x1b[31mred\x1b[0m", b"\x1b[31mred\x1b[0m"),
+        (b"\x1b[38:2::1:2:3mx\x1b[m", b"\x1b[38:2::1:2:3mx\x1b[m"),
+        (b"\x1b[2J", b"^[[2J"),
+        (b"\x1b]0;title\x07", b"^[]0;title^G"),
+        (b"\x1b[" + b"1" * 65 + b"m", b"^[[" + b"1" * 65 + b"m"),
+        (b"\x1b", b"^["),
+        (b"\x1b[3", b"^[[3"),
+        (b"a\r\nb\rc\r", b"a\nb^Mc^M"),
+        (b"\x00\x7f\x08", b"^@^?^H"),
+        ("\x9b31m".encode(), b"\\x9b31m"),
+        (b"\x9b31m", b"\\x9b31m"),
+        (b"\xff\xe2\x82", b"\\xff\\xe2\\x82"),
+        ("\u202eevil".encode(), b"\\u202eevil"),
+        ("tab\tgrün 😀\n".encode(), "tab\tgrün 😀\n".encode()),
+    ],
+)
+def test_the_safe_view_spells_out_what_it_does_not_show(data: bytes, expected: bytes) -> None:
+    assert shown(SafeView(), data) == expected
+
+
+def test_a_colour_cut_in_two_is_put_together_first() -> None:
+    view = SafeView()
+    assert view.feed(b"a\x1b") == b"a"
+    assert view.feed(b"[3") == b""
+    assert view.feed(b"1mb") == b"\x1b[31mb"
+    assert view.end() == b""
+
+
+def test_a_view_holds_back_no_more_than_it_must() -> None:
+    view = SafeView()
+    assert view.feed(b"\x1b[" + b"1" * 64) == b""
+    assert view.feed(b"1") == b"^[[" + b"1" * 65
+    text = TextView()
+    assert text.feed(b"prompt> \r") == b"prompt> "
+    assert text.feed(b"\r") == b"\r"
+    assert text.end() == b"\r"
+
+
+def test_names_that_are_not_text_can_be_shown() -> None:
+    assert visible(b"caf\xe9".decode("utf-8", "surrogateescape")) == "caf\\udce9"
+    assert one_line("a\nb\tc\x1b[31md") == "a^Jb^Ic^[[31md"

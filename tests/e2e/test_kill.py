@@ -1,0 +1,93 @@
+"""Killing: by name, by manager, the whole tree, and what is told afterwards."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.world import ORCHCTL, World, until
+
+ESCAPES = {
+    "foreground child": "sleep 1000; true",
+    "background job": "set -m; sleep 1000 & wait",
+    "nohup": "nohup sleep 1000 >/dev/null 2>&1 & sleep 1000",
+    "own session": "setsid sleep 1000 & sleep 1000",
+    "double fork": "(setsid sh -c 'sleep 1000 &' &); sleep 1000",
+    "double fork without environment": "(env -i setsid sh -c '/bin/sleep 1000 &' &); sleep 1000",
+    "ignores the polite signals": "trap '' HUP TERM INT; sleep 1000; sleep 1000",
+}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_kill_reaches_everything_the_session_started(world: World, name: str) -> None:
+    session = world.ok("spawn", "bash", "-c", ESCAPES[name])
+    keeper = _parent(world.json("info", session)["pid"])
+    until(lambda: len(_below(keeper)) >= 3)  # mover, shell, sleep
+    tree = _below(keeper)
+    assert world.ok("kill", "--grace", "500ms", session) == "1"
+    assert [pid for pid in [keeper, *tree] if os.path.exists(f"/proc/{pid}")] == []
+    assert world.json("info", session)["end_reason"] == "killed"
+
+
+def test_kill_by_manager_goes_by_whole_segments_and_prints_the_number_it_ended(world: World) -> None:
+    managers = ["a:c-1", "a:c-1:codegen", "a:c-1:codegen:deep", "a:c-12", "a", "b:c-1"]
+    ids = {name: world.ok("spawn", "-m", name, "sleep", "1000") for name in managers}
+    assert set(world.ok("list", "-q", "-m", "a:c-1").split()) == {ids[name] for name in managers[:3]}
+    assert world.ok("kill-by-manager", "a:c") == "0"
+    assert world.ok("kill-by-manager", "a:c-1", "--exact") == "1"
+    assert world.ok("kill-by-manager", "a:c-1") == "2"
+    assert world.ok("kill-by-manager", "a:c-1") == "0"
+    assert set(world.ok("list", "-q").split()) == {ids[name] for name in ("a:c-12", "a", "b:c-1")}
+
+
+def test_a_tool_in_a_session_spawns_under_that_sessions_manager(world: World) -> None:
+    script = f"{ORCHCTL} spawn --name inner sleep 1000 && {ORCHCTL} spawn -m :sub --name below sleep 1000"
+    done = world.run("spawn", "-m", "agent:x", "--wait", "sh", "-c", script)
+    assert done.returncode == 0, world.log(done.stdout.decode().strip())
+    assert world.json("info", "inner")["managed_by"] == "agent:x"
+    assert world.json("info", "below")["managed_by"] == "agent:x:sub"
+    assert world.ok("kill-by-manager", "agent:x") == "2"
+
+
+def test_killing_what_has_ended_is_fine_and_an_unknown_session_is_an_error_that_ends_nothing(world: World) -> None:
+    ended = world.ok("spawn", "--wait", "true")
+    live = world.ok("spawn", "sleep", "1000")
+    assert world.ok("kill", ended) == "0"
+    assert world.run("kill", live, "nobody").returncode == 3
+    assert world.json("info", live)["is_alive"] is True
+    assert world.ok("kill", live, live, ended) == "1"
+
+
+def test_what_an_ended_session_left_running_is_still_reached(world: World) -> None:
+    session = world.ok("spawn", "--wait", "bash", "-c", "trap '' HUP; setsid sleep 1000 & echo $!")
+    pid = int(world.log(session))
+    assert os.path.exists(f"/proc/{pid}")
+    assert world.ok("kill", session) == "0"
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_a_stopped_program_is_ended_too(world: World) -> None:
+    session = world.ok("spawn", "sh", "-c", "kill -STOP $$")
+    pid = world.json("info", session)["pid"]
+    until(lambda: _state(pid) == "T")
+    assert world.ok("kill", session) == "1"
+
+
+def _state(pid: int) -> str:
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def _parent(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+def _below(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            found = [int(word) for word in file.read().split()]
+    except FileNotFoundError:
+        return []
+    return found + [below for child in found for below in _below(child)]

@@ -1,0 +1,119 @@
+"""A session outlives its supervisor, and a follower does not notice."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import threading
+
+from tests.programs import pour, pour_digest
+from tests.world import World, until
+
+MB = 1 << 20
+
+
+def test_a_follower_gets_every_byte_while_the_supervisor_is_killed_again_and_again(
+    world: World, long_form: bool
+) -> None:
+    total, kills = (1 << 30, 500) if long_form else (20 * MB, 15)
+    rnd = random.Random(2)
+    session = world.ok("spawn", *pour(total, seed=7, bytes_per_s=4 * MB, exit_code=37))
+    follower = world.start("tail", "-f", "-n", "all", "--raw", "--exit-status", session)
+    digest = hashlib.sha256()
+    reader = threading.Thread(target=_digest, args=(follower, digest))
+    reader.start()
+    seen = set()
+    for _ in range(kills):
+        pid = world.supervisor()  # it has answered hello by now
+        assert pid not in seen
+        seen.add(pid)
+        threading.Event().wait(rnd.random() * 0.05)
+        os.kill(pid, signal.SIGKILL)
+    reader.join(timeout=total / MB + 120)
+    assert follower.wait(60) == 37
+    assert digest.hexdigest() == pour_digest(total, seed=7)
+    assert hashlib.sha256(world.log(session)).hexdigest() == digest.hexdigest()
+    ended = world.json("info", session)
+    assert (ended["state"], ended["exit_code"], ended["end_reason"]) == ("closed", 37, "exited")
+    assert ended["output"]["next_offset"] == total
+
+
+def _digest(follower: subprocess.Popen[bytes], digest: hashlib._Hash) -> None:
+    assert follower.stdout is not None
+    while data := follower.stdout.read1(1 << 16):  # type: ignore[attr-defined]
+        digest.update(data)
+    follower.stdout.close()
+
+
+def test_a_session_that_ends_while_no_supervisor_runs_is_told_truly_by_the_next_one(world: World) -> None:
+    session = world.ok("spawn", "sh", "-c", "read line; echo got $line; exit 9")
+    world.ok("send", session, "go")
+    world.ok("supervisor", "stop", "--leave")
+    until(lambda: b'"exit"' in world.journal(session))
+    ended = world.json("info", session)
+    assert (ended["state"], ended["exit_code"], ended["is_alive"]) == ("closed", 9, False)
+    assert world.log(session) == b"go\r\ngot go\r\n"
+
+
+def test_sessions_go_on_and_new_ones_start_after_the_zygote_was_killed(world: World) -> None:
+    before = world.ok("spawn", "sh", "-c", "read line; exit 4")
+    status = world.json("supervisor", "status")
+    os.kill(status["zygote"], signal.SIGKILL)
+    until(lambda: world.json("supervisor", "status")["zygote"] not in (None, status["zygote"]))
+    assert world.json("supervisor", "status")["pid"] == status["pid"]
+    assert world.run("spawn", "--wait", "sh", "-c", "exit 5").returncode == 5
+    os.kill(status["pid"], signal.SIGKILL)  # a second later, any other: the new zygote starts a new supervisor
+    world.ok("send", before, "on")
+    assert world.json("supervisor", "status")["pid"] != status["pid"]
+    with world.client() as client:
+        assert client.wait(before).exit_code == 4
+
+
+def test_zygote_and_supervisor_killed_together_are_started_again_and_adopt_the_session(world: World) -> None:
+    session = world.ok("spawn", "sh", "-c", "read line; echo $line; exit 6")
+    follower = world.start("tail", "-f", "--exit-status", session)
+    status = world.json("supervisor", "status")
+    for name in ("zygote", "pid"):
+        os.kill(status[name], signal.SIGKILL)
+    world.ok("send", session, "still here")
+    out, _ = follower.communicate(timeout=60)
+    assert (follower.returncode, out) == (6, b"still here\nstill here\n")
+
+
+def test_a_session_goes_on_with_a_new_mover_after_its_mover_was_killed(world: World) -> None:
+    session = world.ok("spawn", "sh", "-c", "read line; echo got $line; exit 3")
+    keeper = _parent(world.json("info", session)["pid"])
+    mover = next(pid for pid in _children(keeper) if pid != world.json("info", session)["pid"])
+    os.kill(mover, signal.SIGKILL)
+    world.ok("send", session, "x")
+    with world.client() as client:
+        assert client.wait(session).exit_code == 3
+    assert world.log(session).endswith(b"got x\r\n")
+
+
+def test_a_session_whose_keeper_and_mover_are_killed_is_lost_and_no_exit_code_is_invented(world: World) -> None:
+    session = world.ok("spawn", "sh", "-c", "echo before; sleep 1000")
+    until(lambda: world.log(session) == b"before\r\n")
+    pid = world.json("info", session)["pid"]
+    keeper = _parent(pid)
+    for victim in [mover for mover in _children(keeper) if mover != pid] + [keeper]:
+        os.kill(victim, signal.SIGSTOP)  # so that neither can act on the other's death
+    for victim in [mover for mover in _children(keeper) if mover != pid] + [keeper]:
+        os.kill(victim, signal.SIGKILL)
+    done = world.run("tail", "-f", "--exit-status", session)
+    assert (done.returncode, done.stdout) == (125, b"before\n")
+    ended = world.json("info", session)
+    assert (ended["state"], ended["end_reason"], ended["exit_code"], ended["signal"]) == ("closed", "lost", None, None)
+
+
+def _parent(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+def _children(pid: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]

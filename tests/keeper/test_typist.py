@@ -1,0 +1,243 @@
+"""Typing into a real terminal: in order, each once, and never silently cut."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import fcntl
+import os
+import select
+import termios
+import tty
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchctl.keeper import wire
+from orchctl.keeper.typist import CANONICAL_LIMIT_BYTES, PATIENCE_S, Typist
+from tests.world import DEADLINE_S, until
+
+PROPERTY = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+BIG = bytes(range(32, 256)) * 2400  # more than any terminal holds, in one line
+
+
+def once(number: int) -> bytes:
+    return number.to_bytes(wire.ONCE_BYTES, "big")
+
+
+class Desk:
+    """A typist, the terminal it types into, and the receipts it gave."""
+
+    def __init__(self, *, raw: bool) -> None:
+        self.master, self.slave = os.openpty()
+        if raw:
+            tty.setraw(self.slave)
+        else:
+            attributes = termios.tcgetattr(self.slave)
+            attributes[3] &= ~termios.ECHO  # nobody here reads an echo
+            termios.tcsetattr(self.slave, termios.TCSANOW, attributes)
+        os.set_blocking(self.master, False)
+        self.receipts: list[tuple[int, int, int, int]] = []
+        self.typist = Typist(self.master, self._receipt)
+
+    def _receipt(self, asker: int, receipt: bytes) -> None:
+        name, taken, outcome = wire.RECEIPT.unpack(receipt)
+        self.receipts.append((asker, int.from_bytes(name, "big"), taken, outcome))
+
+    def read(self, count: int) -> bytes:
+        """What the program gets, at least `count` bytes of it, while the typist goes on."""
+        got = b""
+        while len(got) < count:
+            wanted = [self.master] if self.typist.busy else []
+            readable, writable, _ = select.select([self.slave], wanted, [], DEADLINE_S)
+            assert readable or writable, f"only {len(got)} of {count} bytes came"
+            if writable:
+                self.typist.go_on(now=0)
+            if readable:
+                got += os.read(self.slave, 65536)
+        return got
+
+    def fill(self) -> None:
+        """Type past the typist until the terminal takes no more, and will take no more."""
+        self._stuff()
+        held = array.array("i", [0])
+
+        def full() -> bool:
+            fcntl.ioctl(self.slave, termios.FIONREAD, held)
+            return held[0] >= CANONICAL_LIMIT_BYTES
+
+        until(full, "the terminal never got full")
+        self._stuff()
+
+    def _stuff(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(self.master, BIG)
+
+    def hang_up(self) -> None:
+        """The program lets its terminal go."""
+        os.close(self.slave)
+        self.slave = -1
+
+    def close(self) -> None:
+        os.close(self.master)
+        if self.slave >= 0:
+            self.hang_up()
+
+
+@contextlib.contextmanager
+def opened(*, raw: bool) -> Iterator[Desk]:
+    desk = Desk(raw=raw)
+    try:
+        yield desk
+    finally:
+        desk.close()
+
+
+@pytest.fixture
+def raw() -> Iterator[Desk]:
+    with opened(raw=True) as desk:
+        yield desk
+
+
+@pytest.fixture
+def lines() -> Iterator[Desk]:
+    with opened(raw=False) as desk:
+        yield desk
+
+
+@PROPERTY
+@given(st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=200)), max_size=12))
+def test_inputs_are_typed_in_order_and_each_once(asked: list[tuple[int, bytes]]) -> None:
+    first: dict[int, bytes] = {}
+    with opened(raw=True) as desk:
+        for asker, (number, data) in enumerate(asked):
+            desk.typist.add(asker, once(number), data, now=0)
+            first.setdefault(number, data)
+        expected = b"".join(first.values())
+        assert desk.read(len(expected)) == expected
+        assert desk.receipts == [
+            (asker, number, len(first[number]), wire.TYPED_ALL) for asker, (number, _) in enumerate(asked)
+        ]
+        assert not desk.typist.busy
+        assert desk.typist.deadline is None
+
+
+def test_more_than_the_terminal_holds_is_typed_as_the_program_reads(raw: Desk) -> None:
+    raw.typist.add(1, once(1), BIG, now=0)
+    raw.typist.add(2, once(2), b"the end", now=0)
+    assert raw.typist.busy
+    assert raw.receipts == []
+    assert raw.read(len(BIG) + 7) == BIG + b"the end"
+    assert raw.receipts == [(1, 1, len(BIG), wire.TYPED_ALL), (2, 2, 7, wire.TYPED_ALL)]
+
+
+def test_an_input_that_nobody_reads_is_given_up_once_patience_is_over(raw: Desk) -> None:
+    raw.fill()
+    raw.typist.add(1, once(1), b"hello", now=100)
+    assert raw.typist.deadline == 100 + PATIENCE_S
+    raw.typist.go_on(now=103)
+    raw.typist.check(now=104.9)
+    assert raw.receipts == []
+    raw.typist.check(now=105)
+    assert raw.receipts == [(1, 1, 0, wire.TYPED_BLOCKED)]
+    assert not raw.typist.busy
+    assert raw.typist.deadline is None
+
+
+def test_the_next_input_gets_patience_of_its_own(raw: Desk) -> None:
+    raw.fill()
+    raw.typist.add(1, once(1), b"one", now=100)
+    raw.typist.add(2, once(2), b"two", now=104)
+    raw.typist.check(now=105)
+    assert raw.typist.deadline == 105 + PATIENCE_S
+    raw.typist.check(now=110)
+    assert raw.receipts == [(1, 1, 0, wire.TYPED_BLOCKED), (2, 2, 0, wire.TYPED_BLOCKED)]
+
+
+def test_a_receipt_tells_how_much_of_a_given_up_input_was_taken(raw: Desk) -> None:
+    raw.typist.add(1, once(1), BIG, now=100)
+    raw.typist.check(now=100 + PATIENCE_S)
+    ((_, _, taken, outcome),) = raw.receipts
+    assert 0 < taken < len(BIG)
+    assert outcome == wire.TYPED_BLOCKED
+    assert raw.read(taken) == BIG[:taken]
+
+
+def test_every_byte_that_is_taken_renews_patience(raw: Desk) -> None:
+    raw.fill()
+    raw.typist.add(1, once(1), BIG, now=100)
+    while not select.select([], [raw.master], [], 0)[1]:
+        assert select.select([raw.slave], [], [], DEADLINE_S)[0]
+        os.read(raw.slave, 65536)
+    raw.typist.go_on(now=103)
+    assert raw.typist.deadline == 103 + PATIENCE_S
+
+
+def test_whoever_asks_again_for_a_waiting_input_gets_the_receipt(raw: Desk) -> None:
+    raw.fill()
+    raw.typist.add(1, once(1), b"hello", now=100)
+    raw.typist.add(2, once(1), b"hello", now=101)
+    raw.typist.check(now=105)
+    assert raw.receipts == [(2, 1, 0, wire.TYPED_BLOCKED)]
+
+
+def test_the_last_256_receipts_are_remembered(raw: Desk) -> None:
+    for number in range(257):
+        raw.typist.add(1, once(number), b"x", now=0)
+    assert raw.read(257) == b"x" * 257
+    raw.typist.add(2, once(1), b"x", now=0)
+    raw.typist.add(2, once(0), b"forgotten", now=0)
+    assert raw.read(9) == b"forgotten"
+    assert raw.receipts[257:] == [(2, 1, 1, wire.TYPED_ALL), (2, 0, 9, wire.TYPED_ALL)]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r"])
+def test_the_longest_line_that_the_kernel_takes_whole_is_typed_and_a_longer_one_is_not(lines: Desk, end: bytes) -> None:
+    longest = b"x" * CANONICAL_LIMIT_BYTES
+    lines.typist.add(1, once(1), b"y" + longest + end, now=0)
+    assert lines.receipts == [(1, 1, 0, wire.TYPED_TOO_LONG)]
+    lines.typist.add(1, once(2), longest + end, now=0)
+    assert lines.read(len(longest) + 1) == longest + b"\n"
+    assert lines.receipts[1:] == [(1, 2, len(longest) + 1, wire.TYPED_ALL)]
+
+
+def test_many_lines_may_be_longer_together(lines: Desk) -> None:
+    text = (b"x" * 999 + b"\n") * 20
+    lines.typist.add(1, once(1), text, now=0)
+    assert lines.read(len(text)) == text
+    assert lines.receipts == [(1, 1, len(text), wire.TYPED_ALL)]
+
+
+def test_a_line_of_two_inputs_is_not_cut_silently_either(lines: Desk) -> None:
+    lines.typist.add(1, once(1), b"x" * 4000, now=0)
+    lines.typist.add(1, once(2), b"y" * 4000 + b"\n", now=0)
+    lines.typist.add(1, once(3), b"\nend\n", now=0)
+    got = lines.read(1)
+    while not got.endswith(b"end\n"):
+        got += lines.read(1)
+    assert len(got) == sum(taken for _, _, taken, _ in lines.receipts)
+
+
+def test_an_input_for_a_program_that_has_gone_is_not_said_to_be_typed(raw: Desk) -> None:
+    raw.hang_up()
+    raw.typist.add(1, once(1), b"hello", now=0)
+    assert raw.receipts == [(1, 1, 0, wire.TYPED_BLOCKED)]
+
+
+def test_a_terminal_that_cannot_be_written_to_takes_nothing() -> None:
+    receipts: list[bytes] = []
+    reading_end, writing_end = os.pipe()
+    try:
+        Typist(reading_end, lambda _, receipt: receipts.append(receipt)).add(1, once(1), b"hello", now=0)
+    finally:
+        os.close(reading_end)
+        os.close(writing_end)
+    assert receipts == [wire.RECEIPT.pack(once(1), 0, wire.TYPED_BLOCKED)]
+
+
+def test_a_check_with_nothing_to_type_does_nothing(raw: Desk) -> None:
+    raw.typist.check(now=1000)
+    assert raw.receipts == []

@@ -1,0 +1,109 @@
+"""One state directory under test: run the command line in it, reach its processes, and clean up by pid."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from orchctl import Client
+
+ORCHCTL = os.path.join(os.path.dirname(sys.executable), "orchctl")
+DEADLINE_S = 60.0  # generous: the machines that run this are busy
+
+
+class World:
+    """Everything below one temporary directory."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.state = f"{folder}/state"
+        self.env = {
+            name: value for name, value in os.environ.items() if not name.startswith(("ORCHCTL_", "XDG_", "COV_"))
+        } | {"ORCHCTL_STATE_DIR": self.state}
+
+    def run(self, *words: str, timeout: float = DEADLINE_S, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        """One command to its end."""
+        options = {"env": self.env, "capture_output": True, "stdin": subprocess.DEVNULL, **options}
+        return subprocess.run([ORCHCTL, *words], timeout=timeout, check=False, **options)
+
+    def ok(self, *words: str, **options: Any) -> str:
+        """What a command printed; it must succeed."""
+        done = self.run(*words, **options)
+        assert done.returncode == 0, (words, done)
+        return str(done.stdout.decode().strip())
+
+    def json(self, *words: str) -> Any:
+        """What a command printed with `--json`."""
+        return json.loads(self.ok(*words, "--json"))
+
+    def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        """A command left running; the caller waits for it."""
+        options = {"env": self.env, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **options}
+        return subprocess.Popen([ORCHCTL, *words], **options)
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[Client]:
+        """The library, in this directory."""
+        with Client(state_dir=self.state) as client:
+            yield client
+
+    def supervisor(self) -> int:
+        """The supervisor's pid, asked of itself."""
+        with self.client() as client:
+            pid = client.start_supervisor().pid
+        assert pid is not None
+        return pid
+
+    def log(self, session: str) -> bytes:
+        """A session's output as it is on disk."""
+        folder = f"{self.state}/sessions/{session}/out"
+        return b"".join(_read(f"{folder}/{name}") for name in sorted(os.listdir(folder)) if name.endswith(".seg"))
+
+    def journal(self, session: str) -> bytes:
+        """A session's journal as it is on disk."""
+        return _read(f"{self.state}/sessions/{session}/run.jnl")
+
+    def end(self) -> None:
+        """Stop everything, the way a user would, and wait until the processes are gone."""
+        if os.path.isdir(self.state):
+            self.run("supervisor", "stop", "--kill")
+        until(lambda: not processes_of(self.folder), f"processes are left: {processes_of(self.folder)}")
+
+    def clean_up(self) -> None:
+        """Whatever a failed test left, by pid."""
+        for pid in processes_of(self.folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def processes_of(folder: str) -> list[int]:
+    """Every living process that was started for this directory: it names it, or inherited it."""
+    wanted = os.fsencode(folder)
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != os.getpid():
+            with contextlib.suppress(OSError):
+                words = _read(f"/proc/{entry}/cmdline") + b"\0" + _read(f"/proc/{entry}/environ")
+                if wanted in words:
+                    found.append(int(entry))
+    return found
+
+
+def until(holds: Callable[[], object], message: str = "it never happened", deadline_s: float = DEADLINE_S) -> None:
+    """Wait for something that gives no event of its own, with a deadline."""
+    end = time.monotonic() + deadline_s
+    while not holds():
+        assert time.monotonic() < end, message
+        time.sleep(0.01)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
