@@ -50,6 +50,6 @@ def _record(line: bytes) -> Record | None:
         return None
     try:
         record = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

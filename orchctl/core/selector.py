@@ -44,12 +44,12 @@ def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too:
     live = [session for session in named if session.state is not State.CLOSED]
     if live:
         return live[-1]
-    if named and ended_too:
+    if named and not ended_too:
+        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
+    if named:
         return named[-1]
     if _PREFIX.fullmatch(text) and (found := [one for one in known if one.id.startswith(text)]):
         return _only(found, text)
-    if named:
-        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
     raise NoSuchSession(f"no session {text!r}; 'orchctl list' shows the live ones")
 
 

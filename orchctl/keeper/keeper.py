@@ -197,7 +197,7 @@ def _keep(folder: str, listener: socket.socket, first: socket.socket) -> None:
     master, slave = child.open_terminal(what.cols, what.rows)
     shared = Pair(folder, listener, master, segment, journal, 0, os.getpid())
     try:
-        shared.child = child.start(what, slave)
+        shared.child = child.start(what, os.ttyname(slave))
     except child.StartFailed as error:
         shared.record("failed", step=error.step, errno=error.error)
         first.sendall(hello(shared, 0))

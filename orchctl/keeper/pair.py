@@ -44,8 +44,10 @@ class Pair:
     keeper: int
 
     def record(self, kind: str, **fields: Any) -> None:
-        """Append one record; a single write, so that both processes may append."""
-        os.write(self.journal, journal.encode({"type": kind, "time": time.time(), **fields}))
+        """Append one record; in a single write as a rule, so that both processes may append."""
+        line = journal.encode({"type": kind, "time": time.time(), **fields})
+        while line:  # a disk that is nearly full takes a part
+            line = line[os.write(self.journal, line) :]
 
 
 def name_process(name: str) -> None:

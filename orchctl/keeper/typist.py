@@ -9,13 +9,13 @@ import termios
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from orchctl.keeper import wire
 
 PATIENCE_S = 5.0  # a program that takes no byte for so long does not read its input
 CANONICAL_LIMIT_BYTES = 4095  # the kernel cuts longer lines without a word
 _REMEMBERED = 256  # receipts kept for askers that lost theirs
-_LINE_END = re.compile(rb"[\r\n\x04]")  # Enter, and the end of input, which lets a program read what is there
 
 
 @dataclass(slots=True)
@@ -96,14 +96,19 @@ class Typist:
         """Whether a line, with what was typed of it before, is longer than line mode takes."""
         if self._line_bytes + len(data) <= CANONICAL_LIMIT_BYTES:
             return False
-        if not termios.tcgetattr(self._master)[3] & termios.ICANON:
-            self._line_bytes = 0  # a program that reads each key has read them
+        modes = termios.tcgetattr(self._master)
+        if not modes[3] & termios.ICANON:
             return False
-        first, *others = _LINE_END.split(data)
+        first, *others = _line_ends(modes).split(data)
         return any(length > CANONICAL_LIMIT_BYTES for length in (self._line_bytes + len(first), *map(len, others)))
 
     def _note_line(self, typed: bytes) -> None:
-        *ended, last = _LINE_END.split(typed)
+        """Remember how long the unfinished line is by now."""
+        modes = termios.tcgetattr(self._master)
+        if not modes[3] & termios.ICANON:
+            self._line_bytes = 0  # a program that reads each key has it
+            return
+        *ended, last = _line_ends(modes).split(typed)
         self._line_bytes = len(last) if ended else self._line_bytes + len(last)
 
     def _hung_up(self) -> bool:
@@ -111,3 +116,11 @@ class Typist:
         poll = select.poll()
         poll.register(self._master, 0)
         return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+def _line_ends(modes: list[Any]) -> re.Pattern[bytes]:
+    """What ends a line in line mode, or takes it back."""
+    keys = [termios.VEOF, termios.VKILL]
+    if modes[3] & termios.ISIG and not modes[3] & termios.NOFLSH:
+        keys += [termios.VINTR, termios.VQUIT]
+    return re.compile(b"[\r\n%s]" % b"".join(re.escape(modes[6][key]) for key in keys))

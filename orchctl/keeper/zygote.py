@@ -92,6 +92,8 @@ class Zygote:
             data, fds, _, _ = socket.recv_fds(self._channel, 65536, 64)
         except OSError:
             data, fds = b"", []
+        for fd in fds:
+            os.set_inheritable(fd, False)
         self._fds += fds
         *lines, self._words = (self._words + data).split(b"\n")
         for line in lines:

@@ -86,9 +86,11 @@ class SessionStore:
     def append_journal(self, session: str, record: dict[str, Any]) -> None:
         """One record in the name of a pair that is gone and can no longer write."""
         path = f"{self.folder(session)}/{layout.JOURNAL}"
-        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(fd, journal.encode(record))
+            size = os.fstat(fd).st_size
+            torn = size and os.pread(fd, 1, size - 1) != b"\n"  # by a full disk or a power cut
+            os.write(fd, (b"\n" if torn else b"") + journal.encode(record))
         finally:
             os.close(fd)
 

@@ -53,7 +53,9 @@ class Registry:
 
     def find(self, text: str, own_manager: str, *, ended_too: bool = True) -> SupervisedSession:
         """The session a user means."""
-        views = [session.view() for session in self._sessions.values()]
+        if text in self._sessions:
+            return self._sessions[text]
+        views = [session.view(with_output=False) for session in self._sessions.values()]
         found = selector.find(text, views, own_manager=own_manager, ended_too=ended_too)
         return self._sessions[found.id]
 

@@ -8,7 +8,7 @@ import socket
 import time
 
 from orchctl.core.run import Run
-from orchctl.model.session import Session, State
+from orchctl.model.session import Output, Session, State
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore, Spec
 from orchctl.supervisor.pair import PairLink
@@ -67,8 +67,8 @@ class SupervisedSession:
         """Its output, to be closed by the caller."""
         return OutputLog(self._store.folder(self.spec.id))
 
-    def view(self) -> Session:
-        """The session as everybody sees it."""
+    def view(self, *, with_output: bool = True) -> Session:
+        """The session as everybody sees it; without a look at its output where only the name matters."""
         spec, run = self.spec, self.run
         return Session(
             id=spec.id,
@@ -90,7 +90,7 @@ class SupervisedSession:
             signal=run.signal,
             end_reason=run.end_reason,
             output_open=run.output_open,
-            output=self.open_log().extent(),
+            output=self.open_log().extent() if with_output else Output(),
         )
 
     def _lose(self) -> None:
