@@ -13,6 +13,7 @@ import pytest
 from orchctl import OrchctlError
 from tests.world import World
 
+LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
 LIBC_INTERNAL = 0b11 << 31  # signals 32 and 33 belong to the C library, which ignores them across posix_spawn
 
 _SHOW = """
@@ -30,7 +31,7 @@ print(json.dumps({
 
 def test_a_session_has_the_surroundings_of_the_client_that_asked(world: World) -> None:
     world.ok("supervisor", "start")  # by somebody with other surroundings
-    env = {**world.env, "MARK": "client", "COLUMNS": "7", "TMUX": "x", "TERM": "dumb", "LANG": "", "LC_ALL": ""}
+    env = {**world.env, "MARK": "client", "COLUMNS": "7", "TMUX": "x", "TERM": "dumb"} | dict.fromkeys(LOCALE, "")
     folder = f"{world.folder}/here"
     os.mkdir(folder)
     limited = ["bash", "-c", 'umask 027; ulimit -Sn 200; exec "$@"', "bash"]
