@@ -14,7 +14,7 @@ def environment() -> dict[str, str]:
                 given = file.read().split(b"\0")
         except OSError:
             return env
-        if not any(word.startswith(b"LC_CTYPE=") for word in given):
+        if b"LC_CTYPE=" + os.fsencode(env["LC_CTYPE"]) not in given:
             del env["LC_CTYPE"]
     return env
 
