@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 from orchctl.version import VERSION
 
 __version__ = VERSION
-__all__ = ["Chunk", "Client", "OrchctlError", "Session", "__version__"]
+__all__ = ["Chunk", "Client", "Command", "OrchctlError", "Result", "Session", "__version__"]
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
     from orchctl.errors import OrchctlError
+    from orchctl.model.command import Command, Result
     from orchctl.model.session import Session
     from orchctl.model.stream import Chunk
 
 _HOMES = {
     "Chunk": "orchctl.model.stream",
     "Client": "orchctl.client.client",
+    "Command": "orchctl.model.command",
     "OrchctlError": "orchctl.errors",
+    "Result": "orchctl.model.command",
     "Session": "orchctl.model.session",
 }
 

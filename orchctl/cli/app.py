@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-import signal
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _UNITS_S = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|)")
+_LONGEST_S = 10 * 365 * 86400.0
+_BYTES = re.compile(r"(\d{1,12})([KMG]?)")
+_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
 
 
@@ -72,10 +74,30 @@ class Duration(click.ParamType[float]):
         """Seconds."""
         if isinstance(value, float):
             return value
-        found = _DURATION.fullmatch(str(value))
-        if not found:
-            self.fail(f"{value!r} is not a duration such as 500ms, 30s, 5m, 2h or 7d", param, ctx)
-        return float(found[1]) * _UNITS_S[found[2]]
+        try:
+            return parse_duration(str(value))
+        except click.UsageError as error:
+            self.fail(error.message, param, ctx)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds."""
+    found = _DURATION.fullmatch(text)
+    seconds = float(found[1]) * _UNITS_S[found[2]] if found else math.inf
+    if seconds > _LONGEST_S:
+        raise click.UsageError(f"{text!r} is not a duration such as 500ms, 30s, 5m, 2h or 7d, up to ten years")
+    return seconds
+
+
+def environment(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
+    """`-e NAME=VALUE`, any number of times."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{word!r} is not NAME=VALUE")
+        found[name] = value
+    return found
 
 
 class TerminalSize(click.ParamType[tuple[int, int]]):
@@ -93,22 +115,32 @@ class TerminalSize(click.ParamType[tuple[int, int]]):
         return int(found[1]), int(found[2])
 
 
+class ByteCount(click.ParamType[int]):
+    """`500`, `64K`, `10M`, `1G`: powers of 1024."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes."""
+        found = _BYTES.fullmatch(str(value))
+        if not found:
+            self.fail(f"{value!r} is not a size such as 500, 64K, 10M or 1G", param, ctx)
+        return int(found[1]) << _SHIFTS[found[2]]
+
+
 DURATION = Duration()
+SIZE_BYTES = ByteCount()
 TERMINAL_SIZE = TerminalSize()
 
 
 # commands that give a program's own exit code, and the options that make them do so
 _PASS_THROUGH = {"spawn": {"--wait", "--follow"}, "tail": {"--exit-status"}}
+_ALWAYS = {"exec"}
 
 
 def passes_through(words: list[str]) -> bool:
     """Whether these words ask for a program's own exit code; known before they are parsed, for usage errors."""
     rest = [word for word in words if word != "--no-autostart"]
-    return bool(rest) and bool(_PASS_THROUGH.get(rest[0], set()) & set(rest[1:]))
-
-
-def end_by_signal(number: int) -> None:
-    """End as the signal would end us, so that a calling shell sees the truth."""
-    sys.stdout.flush()
-    signal.signal(number, signal.SIG_DFL)
-    signal.raise_signal(number)
+    if rest[:1] == ["wait"]:
+        return "--for" not in rest
+    return bool(rest) and (rest[0] in _ALWAYS or bool(_PASS_THROUGH.get(rest[0], set()) & set(rest[1:])))

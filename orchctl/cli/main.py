@@ -19,10 +19,14 @@ from orchctl.version import VERSION
 # name → module of orchctl.cli.commands, and the line that `orchctl --help` shows
 COMMANDS: dict[str, tuple[str, str]] = {
     "spawn": ("spawn", "Start a session and print its id."),
+    "exec": ("exec", "Run a command in a session's live shell."),
     "list": ("sessions", "Show the live sessions."),
     "info": ("sessions", "Show one session in full."),
     "tail": ("tail", "Show a session's output; -f follows it."),
     "send": ("send", "Type into a session."),
+    "history": ("history", "Show the commands run in a session."),
+    "wait": ("history", "Wait for sessions to end, or for something else."),
+    "interrupt": ("history", "Do what Ctrl-C does in a session."),
     "kill": ("kills", "End sessions."),
     "kill-by-manager": ("kills", "End every session of a manager and below it."),
     "supervisor": ("supervisor", "Start, stop and look at the supervisor."),
@@ -64,6 +68,7 @@ def cli(ctx: click.Context, no_autostart: bool) -> None:
     orchctl spawn make -j4         start it; prints the session's id
     orchctl tail -f @last          follow its output
     orchctl spawn --wait make      start it, come back with its exit code
+    orchctl spawn --name work bash; orchctl exec work 'cd /srv && make'
     """
     ctx.obj = App(autostart=not no_autostart)
 
@@ -91,7 +96,7 @@ def main(argv: list[str] | None = None) -> None:
         report("internal", f"{type(error).__name__}: {error}; please report this", as_json=as_json)
     else:
         sys.exit(status)
-    if status not in (0, 130) and passes_through(words):
+    if status not in (0, 124, 130) and passes_through(words):
         status = PASS_THROUGH
     sys.exit(status)
 

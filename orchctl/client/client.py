@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import base64
 import os
+import re
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from orchctl.client import start
 from orchctl.client.connection import Connection, ConnectionLost
-from orchctl.client.output import OutputStream
+from orchctl.client.output import OutputStream, search
 from orchctl.client.patience import Patience
 from orchctl.client.surroundings import environment, soft_limits, umask
 from orchctl.core import manager
-from orchctl.errors import BadInput, OrchctlError, PeerBroke
+from orchctl.errors import BadInput, OrchctlError, PeerBroke, TimedOut
+from orchctl.model.command import Command, Result
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport, SupervisorStatus
 from orchctl.protocol import hello, messages
 from orchctl.settings import Root, find_root
 
 PART_BYTES = 1 << 18  # of input in one message
+if TYPE_CHECKING:
+    from orchctl.client.exec import CommandStream, Options
+
 T = TypeVar("T", bound=messages.Answer)
 R = TypeVar("R")
 
@@ -100,10 +106,15 @@ class Client:
         asked = messages.GetSession(session=session, own_manager=self._own_manager)
         return self._ask(asked, messages.OneSession).session
 
-    def wait(self, session: str) -> Session:
+    def wait(self, session: str, *, timeout_s: float | None = None) -> Session:
         """The session once it is closed."""
         asked = messages.WaitSession(session=session, own_manager=self._own_manager)
-        return self._ask(asked, messages.OneSession).session
+        return self._ask(asked, messages.OneSession, timeout_s=timeout_s).session
+
+    def wait_for_output(self, session: str, pattern: str, *, timeout_s: float | None = None) -> re.Match[bytes]:
+        """The first match in what the session wrote since its last input, or writes from now on."""
+        asked = messages.ReadOutput(session=session, own_manager=self._own_manager, since_input=True, follow=True)
+        return search(OutputStream(asked, self._connect, timeout_s=timeout_s), pattern)
 
     def output(
         self, session: str, *, offset: int | None = None, lines: int | None = None, follow: bool = False
@@ -127,6 +138,75 @@ class Client:
                 once=f"{once}/{part}",
             )
             self._ask(asked, messages.Done)
+
+    def exec(
+        self,
+        session: str,
+        command: str | Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        tty_stdin: bool = False,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        pipe: bool = False,
+        raw: bool = False,
+        record: bool = True,
+        detach: bool = False,
+        timeout_s: float | None = None,
+        kill_after_s: float = 2.0,
+        wait_prompt_s: float | None = None,
+        max_output: int | None = None,
+    ) -> Result:
+        """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended."""
+        from orchctl.client.exec import Options, collect
+
+        options = Options(
+            stdin=stdin,
+            tty_stdin=tty_stdin,
+            env=env or {},
+            cwd=cwd,
+            pipe=pipe,
+            raw=raw,
+            record=record,
+            detach=detach,
+            timeout_s=timeout_s,
+            kill_after_s=kill_after_s,
+            wait_prompt_s=wait_prompt_s,
+        )
+        return collect(self.run(session, command, options), limit_bytes=max_output)
+
+    def run(self, session: str, command: str | Sequence[str], options: Options) -> CommandStream:
+        """The same as a stream: iterate for the output as it comes."""
+        from orchctl.client.exec import CommandStream
+
+        return CommandStream(session, command, options, self._own_manager, self._connect)
+
+    def detach(self, session: str, exec_id: str) -> None:
+        """Let a command go on without anybody waiting for it."""
+        asked = messages.DetachCommand(session=session, exec_id=exec_id, own_manager=self._own_manager)
+        self._ask(asked, messages.Done)
+
+    def history(self, session: str) -> Sequence[Command]:
+        """The commands run in a session's shell, oldest first."""
+        asked = messages.GetHistory(session=session, own_manager=self._own_manager)
+
+        def pages(connection: Connection) -> list[Command]:
+            number, found = connection.begin(asked), list[Command]()
+            while True:
+                page = _expect(connection.answer_to(number), messages.SomeCommands)
+                found += page.commands
+                if not page.more:
+                    return found
+
+        return self._persist(pages)
+
+    def wait_for(
+        self, session: str, *conditions: str, quiet_s: float = 2.0, timeout_s: float | None = None
+    ) -> tuple[str, Session]:
+        """The first of `exit`, `command`, `prompt` and `quiet` that holds, and the session then."""
+        asked = messages.WaitFor(session=session, conditions=conditions, own_manager=self._own_manager, quiet_s=quiet_s)
+        fired = self._ask(asked, messages.Fired, timeout_s=timeout_s)
+        return fired.condition, fired.session
 
     def interrupt(self, session: str) -> None:
         """What Ctrl-C does in that terminal."""
@@ -201,16 +281,21 @@ class Client:
             raise
         return connection
 
-    def _ask(self, request: messages.Request, kind: type[T]) -> T:
-        return self._persist(lambda connection: _expect(connection.ask(request), kind))
+    def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T:
+        return self._persist(lambda connection: _expect(connection.ask(request), kind), timeout_s=timeout_s)
 
-    def _persist(self, job: Callable[[Connection], R]) -> R:
+    def _persist(self, job: Callable[[Connection], R], *, timeout_s: float | None = None) -> R:
         """Do `job`, again after a lost connection, for up to half a minute."""
         patience = Patience()
+        expires_at = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             try:
                 self._connection = self._connection or self._connect()
+                self._connection.expires_at = expires_at
                 return job(self._connection)
+            except TimedOut:
+                self.close()  # its answer may still come, and nobody would know what it answers
+                raise
             except ConnectionLost as error:
                 self.close()
                 patience.spend(error)

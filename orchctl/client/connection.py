@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import time
 from collections.abc import Iterator
 
-from orchctl.errors import PeerBroke, SupervisorUnreachable
+from orchctl.errors import PeerBroke, SupervisorUnreachable, TimedOut
 from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.messages import Answer, Failed, Request
 from orchctl.version import VERSION
@@ -29,6 +30,7 @@ class Connection:
         self._decoder = framing.Decoder()
         self._frames: list[framing.Frame] = []
         self._number = 0
+        self.expires_at: float | None = None
         try:
             self.hello = self._greet()
         except BaseException:
@@ -99,9 +101,13 @@ class Connection:
         while True:
             while self._frames:
                 yield self._frames.pop(0)
+            if self.expires_at is not None:
+                self._socket.settimeout(max(0.001, self.expires_at - time.monotonic()))
             try:
                 data = self._socket.recv(1 << 18)
             except TimeoutError:
+                if self.expires_at is not None:
+                    raise TimedOut("it did not happen in the time given") from None
                 raise SupervisorUnreachable(f"the supervisor said nothing for {HELLO_S:.0f} s") from None
             except OSError as error:
                 raise ConnectionLost(f"the supervisor is gone: {error.strerror}") from None

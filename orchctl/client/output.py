@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
+import time
 from collections.abc import Callable, Iterator
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
+from orchctl.client.views import TextView
 from orchctl.core.stream import Cursor
-from orchctl.errors import PeerBroke
+from orchctl.errors import BadInput, NoSuchSession, PeerBroke
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import ReadOutput, StreamBegins, StreamEnds, StreamGap
 
+WINDOW_BYTES = 1 << 20  # a match longer than this is not found
+
 
 class OutputStream:
     """Iterate for chunks and gaps, each byte once and in order; `session` is as of the newest word."""
 
-    def __init__(self, asked: ReadOutput, connect: Callable[[], Connection]) -> None:
+    def __init__(self, asked: ReadOutput, connect: Callable[[], Connection], *, timeout_s: float | None = None) -> None:
+        self._expires_at = None if timeout_s is None else time.monotonic() + timeout_s
         self._asked = asked
         self._connect = connect
         self._connection: Connection | None = None
@@ -48,6 +54,7 @@ class OutputStream:
     def _read(self) -> Iterator[Chunk | Gap]:
         """From where we stand to the end, as long as the connection holds."""
         self._connection = self._connect()
+        self._connection.expires_at = self._expires_at
         number = self._connection.begin(self._request())
         while True:
             item = self._connection.next(number)
@@ -68,7 +75,9 @@ class OutputStream:
     def _request(self) -> ReadOutput:
         if self._cursor is None or self.session is None:
             return self._asked
-        return dataclasses.replace(self._asked, session=self.session.id, offset=self._cursor.offset, lines=None)
+        return dataclasses.replace(
+            self._asked, session=self.session.id, offset=self._cursor.offset, lines=None, since_input=False
+        )
 
     def _begin(self, begins: StreamBegins) -> None:
         self.session = begins.session
@@ -76,6 +85,24 @@ class OutputStream:
             self._cursor = Cursor(begins.offset)
         elif begins.offset != self._cursor.offset:
             raise PeerBroke(f"the stream began at {begins.offset}, not at {self._cursor.offset}", code="bad-stream")
+
+
+def search(stream: OutputStream, pattern: str) -> re.Match[bytes]:
+    """The first match in the text of a stream; in a window, so that memory is bounded."""
+    try:
+        wanted = re.compile(os.fsencode(pattern), re.MULTILINE)
+    except re.error as error:
+        raise BadInput(f"{pattern!r} is not a regular expression: {error}", code="bad-pattern") from None
+    view, text = TextView(), b""
+    for piece in stream:
+        if isinstance(piece, Chunk):
+            text = (text + view.feed(piece.data))[-WINDOW_BYTES:]
+            if found := wanted.search(text):
+                stream.close()
+                return found
+    if found := wanted.search(text + view.end()):
+        return found
+    raise NoSuchSession("the session ended, and the pattern never matched", code="session-ended")
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -11,6 +11,8 @@ import codecs
 import re
 from typing import Protocol
 
+from orchctl.core.marks import ANY_MARK, LIMIT_BYTES
+
 
 class View(Protocol):
     """Takes the log in any pieces, gives what to show; `end` gives what was held back."""
@@ -32,17 +34,68 @@ class RawView:
         return b""
 
 
-class TextView:
-    """`\\r\\n` becomes `\\n`, whole or cut in two; every other byte stays."""
+class MarkView:
+    """Our shells' marks cut out; every other byte stays."""
 
     def __init__(self) -> None:
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
+        """What may be the beginning of a mark waits."""
+        if b"\x1b" not in data and not self._held:
+            return data
+        data = ANY_MARK.sub(b"", self._held + data)
+        cut = _UNFINISHED_MARK.search(data, max(0, len(data) - LIMIT_BYTES))
+        at = cut.start() if cut else len(data)
+        self._held = data[at:]
+        return data[:at]
+
+    def end(self) -> bytes:
+        """What looked like a mark and was none."""
+        held, self._held = self._held, b""
+        return held
+
+
+class TextView:
+    """Marks cut, and `\\r\\n` becomes `\\n`, whole or cut in two; every other byte stays."""
+
+    def __init__(self) -> None:
+        self._marks = MarkView()
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
         """A last `\\r` waits for what follows it."""
-        data = self._held + data
+        data = self._held + self._marks.feed(data)
         self._held = b"\r" if data.endswith(b"\r") else b""
         return data[: len(data) - len(self._held)].replace(b"\r\n", b"\n")
+
+    def end(self) -> bytes:
+        """The `\\r` that nothing followed, and what looked like a mark."""
+        held, self._held = self._held + self._marks.end(), b""
+        return held.replace(b"\r\n", b"\n")
+
+
+class NewlineView:
+    """Undoes the terminal's newline mapping for as long as every newline was mapped; then passes all as it is."""
+
+    def __init__(self, *, mapped: bool) -> None:
+        self.exact = mapped
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The first newline that was not mapped ends it."""
+        if not self.exact:
+            return data
+        data = self._held + data
+        self._held = b"\r" if data.endswith(b"\r") else b""
+        data = data[: len(data) - len(self._held)]
+        bare = _BARE_NEWLINE.search(data)
+        if bare is None:
+            return data.replace(b"\r\n", b"\n")
+        self.exact = False
+        rest = data[bare.start() :] + self._held
+        self._held = b""
+        return data[: bare.start()].replace(b"\r\n", b"\n") + rest
 
     def end(self) -> bytes:
         """The `\\r` that nothing followed."""
@@ -50,6 +103,8 @@ class TextView:
         return held
 
 
+_UNFINISHED_MARK = re.compile(rb"\x1b(?:\](?:6(?:9(?:7(?:3(?:;[^\x07\x1b]*)?)?)?)?)?)?\Z")
+_BARE_NEWLINE = re.compile(rb"(?<!\r)\n")
 _COLOUR = r"\x1b\[[0-9;:]{0,64}m"
 _UNFINISHED = re.compile(r"\x1b(\[[0-9;:]{0,64})?\Z")
 # C0 without tab and newline, DEL and C1; marks that reorder what is read; surrogates

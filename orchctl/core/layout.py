@@ -7,6 +7,8 @@ ENVIRONMENT = "env.json"  # apart, because it holds secrets; gone as soon as it 
 JOURNAL = "run.jnl"  # the pair's journal
 SOCKET = "pair.sock"  # where the pair answers; nobody listens once the pair is gone
 OUTPUT = "out"
+COMMANDS = "commands.jnl"  # what was run in its shell
+SHELL = "shell"  # what its shell sources
 
 
 def segment(offset: int) -> str:

@@ -31,12 +31,20 @@ class Run:
     kill_asked: bool = False
     survivors: tuple[int, ...] = ()
     failure: tuple[str, int] | None = None
+    prompts: bool = False  # a shell of ours: live from its first prompt on
+    prompted_once: bool = False
 
     def apply(self, record: Record) -> None:
         """Take one record in; a type from the future is passed over."""
         rule = _RULES.get(record.get("type", ""))
         if rule is not None:
             rule(self, record)
+
+    def prompted(self) -> None:
+        """Its shell has shown a prompt."""
+        self.prompted_once = True
+        if self.state is State.BOOTSTRAPPING:
+            self.state = lifecycle.advance(self.state, Input.READY)
 
     def lose(self, now: float, final_offset: int) -> None:
         """Nobody can tell how it ended: an exit code is never invented."""
@@ -48,7 +56,8 @@ class Run:
 def _started(run: Run, record: Record) -> None:
     run.state = lifecycle.advance(run.state, Input.STARTED)
     run.started_at, run.pid = record["time"], record["pid"]
-    run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
+    if not run.prompts:
+        run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
 
 
 def _failed(run: Run, record: Record) -> None:

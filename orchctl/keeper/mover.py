@@ -11,12 +11,13 @@ import fcntl
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import time
 from collections.abc import Callable
 
-from orchctl.keeper import child, pair, wire
+from orchctl.keeper import child, look, pair, tree, wire
 from orchctl.keeper.pair import Pair
 from orchctl.keeper.typist import Typist
 
@@ -41,6 +42,7 @@ class Mover:
         self._ended_at: float | None = None
         self._last_byte_at = 0.0
         self._said_quiet = False
+        self._typed_at = 0
         self._supervisors: dict[int, tuple[socket.socket, wire.Decoder]] = {}
         self._watching: dict[int, int] = {}
         self._typist = Typist(shared.master, self._receipt)
@@ -210,6 +212,7 @@ class Mover:
             self._watching[fd] = seen
             self._tell_watchers()
         elif kind == wire.INPUT:
+            self._typed_at = self._offset
             self._typist.add(fd, payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :], time.monotonic())
         elif kind == wire.RESIZE:
             cols, rows = wire.SIZE.unpack(payload)
@@ -220,6 +223,14 @@ class Mover:
             self._signal(*wire.NUMBER.unpack(payload))
         elif kind == wire.KILL:
             self._tell_keeper(pair.ASKED_TO_KILL, payload)
+        elif kind == wire.LOOK:
+            seen = look.seen(self._pair.master, self._pair.child) | {"typed_at": self._typed_at}
+            self._send(fd, wire.frame(wire.SEEN, json.dumps(seen).encode("ascii")))
+        elif kind == wire.SWEEP:
+            since, number = wire.SWEEPING.unpack(payload)
+            young = look.younger(self._pair.keeper, since, leave_out=(os.getpid(), self._pair.child))
+            tree.send(young, *([signal.Signals(number)] if number else []))
+            self._send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(len(young))))
 
     def _signal(self, number: int) -> None:
         """To the terminal's foreground group, by the kernel: works in raw mode and flushes nothing."""

@@ -35,7 +35,7 @@ def read(folder: str) -> Plan:
     os.unlink(os.path.join(folder, layout.ENVIRONMENT))
     return Plan(
         folder=folder,
-        command=spec["command"],
+        command=spec.get("argv") or spec["command"],
         cwd=spec["cwd"],
         env=env,
         umask=spec["umask"],

@@ -18,11 +18,15 @@ WATCH = ord("W")  # u64 offset: nudge me once the log is longer than this
 RESIZE = ord("R")  # u16 columns, u16 rows
 SIGNAL = ord("S")  # u32 signal number, for the terminal's foreground group
 KILL = ord("K")  # f64 seconds of grace, then by force
+LOOK = ord("L")  # tell me what the terminal and its foreground are like
+SWEEP = ord("X")  # u64 clock ticks since boot, u32 signal: to what the program started since then; 0 only counts
 
 # pair → supervisor
 HELLO = ord("h")  # JSON: protocol, keeper, mover, child
 GREW = ord("g")  # the log grew past what WATCH named
 JOURNAL = ord("j")  # run.jnl grew
+SEEN = ord("s")  # JSON: foreground group, its name, terminal modes, where the last input fell, the program's directory
+SWEPT = ord("x")  # u32: how many processes that was
 TYPED = ord("t")  # 16 bytes of the input's name, u32 bytes taken, u8 outcome
 
 TYPED_ALL = 0
@@ -35,6 +39,7 @@ OFFSET = struct.Struct(">Q")
 SIZE = struct.Struct(">HH")
 NUMBER = struct.Struct(">I")
 SECONDS = struct.Struct(">d")
+SWEEPING = struct.Struct(">QI")
 RECEIPT = struct.Struct(">16sIB")
 ONCE_BYTES = 16
 

@@ -37,6 +37,7 @@ class Data:
 
     stream: int
     chunk: Chunk
+    channel: int = 0
 
 
 Frame = Control | Data
@@ -49,9 +50,9 @@ def control_frame(payload: bytes) -> bytes:
     return _HEAD.pack(len(payload), CONTROL) + payload
 
 
-def data_head(stream: int, offset: int, length: int) -> bytes:
+def data_head(stream: int, offset: int, length: int, channel: int = 0) -> bytes:
     """What goes in front of `length` raw bytes; the bytes themselves are never copied for it."""
-    return _HEAD.pack(_DATA_HEAD.size + length, DATA) + _DATA_HEAD.pack(stream, 0, offset)
+    return _HEAD.pack(_DATA_HEAD.size + length, DATA) + _DATA_HEAD.pack(stream, channel, offset)
 
 
 class Decoder:
@@ -91,5 +92,5 @@ def _frame(kind: int, payload: bytes) -> Frame:
         return Control(payload)
     if len(payload) < _DATA_HEAD.size:
         raise PeerBroke("a data frame without its header", code="bad-frame")
-    stream, _, offset = _DATA_HEAD.unpack_from(payload)
-    return Data(stream, Chunk(offset, payload[_DATA_HEAD.size :]))
+    stream, channel, offset = _DATA_HEAD.unpack_from(payload)
+    return Data(stream, Chunk(offset, payload[_DATA_HEAD.size :]), channel)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from orchctl.model.command import Command
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport, SupervisorStatus
 
@@ -68,7 +69,7 @@ class WaitSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOutput:
-    """Output from an offset, or from the last N lines; `follow` goes on until the session is closed."""
+    """Output from an offset, from the last N lines, or since the last input; `follow` goes on to the session's end."""
 
     kind: ClassVar[str] = "output.read"
 
@@ -77,6 +78,7 @@ class ReadOutput:
     offset: int | None = None
     lines: int | None = None
     follow: bool = False
+    since_input: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,82 @@ class KillByManager:
     manager: str
     exact: bool = False
     grace_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecCommand:
+    """Run a command in a session's live shell; answered by its output and then `CommandEnds`.
+
+    The asker chooses the id: asked again, the same command is found and not run twice. `text` is shell text,
+    `argv` words that must arrive unchanged; `spooled` says that the text was put in place before, being large.
+    `stdin` is `null`, `spool` or `tty`. `offset` is where to go on after a lost connection.
+    """
+
+    kind: ClassVar[str] = "command.exec"
+
+    session: str
+    exec_id: str
+    own_manager: str = "user"
+    text: str = ""
+    argv: tuple[str, ...] = ()
+    spooled: bool = False
+    stdin: str = "null"
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    apart: bool = False
+    record: bool = True
+    detach: bool = False
+    offset: int | None = None
+    timeout_s: float | None = None
+    kill_after_s: float = 2.0
+    wait_prompt_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutSpool:
+    """Put a part of a command's `stdin` or `text` in place, before the command is asked for."""
+
+    kind: ClassVar[str] = "command.spool"
+
+    session: str
+    exec_id: str
+    what: str
+    offset: int
+    data_b64: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetachCommand:
+    """Let a command go on without anybody waiting for it."""
+
+    kind: ClassVar[str] = "command.detach"
+
+    session: str
+    exec_id: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetHistory:
+    """The commands of a session."""
+
+    kind: ClassVar[str] = "command.history"
+
+    session: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitFor:
+    """Answered when one of the conditions holds: `exit`, `command`, `prompt`, or `quiet` for so long."""
+
+    kind: ClassVar[str] = "session.wait-for"
+
+    session: str
+    conditions: tuple[str, ...]
+    own_manager: str = "user"
+    quiet_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +254,44 @@ class SomeSessions:
 
     sessions: tuple[Session, ...]
     more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandBegins:
+    """The command's output follows in data frames."""
+
+    kind: ClassVar[str] = "command.begins"
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEnds:
+    """The command is over, and all of its output was sent."""
+
+    kind: ClassVar[str] = "command.ends"
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SomeCommands:
+    """A part of a history; `more` parts follow."""
+
+    kind: ClassVar[str] = "commands"
+
+    commands: tuple[Command, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fired:
+    """The condition that holds now."""
+
+    kind: ClassVar[str] = "fired"
+
+    condition: str
+    session: Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,8 +352,27 @@ Request = (
     | InterruptSession
     | KillSessions
     | KillByManager
+    | ExecCommand
+    | PutSpool
+    | DetachCommand
+    | GetHistory
+    | WaitFor
     | GetStatus
     | StopSupervisor
 )
-Answer = Done | Failed | OneSession | SomeSessions | Killed | Status | StreamBegins | StreamGap | StreamEnds
+Answer = (
+    Done
+    | Failed
+    | OneSession
+    | SomeSessions
+    | CommandBegins
+    | CommandEnds
+    | SomeCommands
+    | Fired
+    | Killed
+    | Status
+    | StreamBegins
+    | StreamGap
+    | StreamEnds
+)
 Message = Request | Answer

@@ -12,6 +12,7 @@ from typing import Any
 from orchctl.core import journal, layout
 from orchctl.errors import PeerBroke
 from orchctl.model.values import from_plain, to_plain
+from orchctl.store.commands import CommandStore
 
 FORMAT = 1
 
@@ -33,6 +34,9 @@ class Spec:
     umask: int = 0o022
     limits: dict[str, int] = field(default_factory=dict)
     repo: str | None = None
+    argv: tuple[str, ...] = ()
+    shell: str | None = None
+    nonce: str = ""
 
 
 class SessionStore:
@@ -45,13 +49,20 @@ class SessionStore:
         """Where a session's files are."""
         return f"{self._path}/{session}"
 
-    def create(self, spec: Spec, env: dict[str, str]) -> None:
+    def create(self, spec: Spec, env: dict[str, str], shell_files: dict[str, str]) -> None:
         """Write the intent down. The spec comes last, by rename: a directory without one was never asked for."""
         folder = self.folder(spec.id)
         os.mkdir(folder, 0o700)
         os.mkdir(f"{folder}/{layout.OUTPUT}", 0o700)
+        os.mkdir(f"{folder}/{layout.SHELL}", 0o700)
+        for name, text in shell_files.items():
+            CommandStore(folder).put(name, text)
         _write(f"{folder}/{layout.ENVIRONMENT}", env)
         _write(f"{folder}/{layout.SPEC}", to_plain(spec))
+
+    def commands(self, session: str) -> CommandStore:
+        """What was run in a session's shell."""
+        return CommandStore(self.folder(session))
 
     def remove(self, session: str) -> None:
         """Take a session's files away, all of them."""

@@ -15,13 +15,14 @@ class Call:
 
     number: int
     writer: asyncio.StreamWriter
+    peer: int = 0
 
     async def say(self, answer: Answer) -> None:
         """Send one message."""
         self.writer.write(codec.encode(self.number, answer))
         await self.writer.drain()
 
-    async def send_output(self, offset: int, data: bytes) -> None:
-        """Send bytes of the log."""
-        self.writer.write(framing.data_head(self.number, offset, len(data)) + data)
+    async def send_output(self, offset: int, data: bytes, channel: int = 0) -> None:
+        """Send bytes of the log, or of a command's own stdout and stderr."""
+        self.writer.write(framing.data_head(self.number, offset, len(data), channel) + data)
         await self.writer.drain()

@@ -7,10 +7,13 @@ pair are gone, because each of them holds the listening socket for as long as it
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from orchctl.core import layout
 from orchctl.errors import Conflict
@@ -24,6 +27,13 @@ class _Typing:
     done: asyncio.Future[tuple[int, int]]
 
 
+@dataclass(slots=True)
+class _Question:
+    kind: int
+    payload: bytes
+    answer: asyncio.Future[bytes]
+
+
 class PairLink:
     """Talks to one session's pair until the pair is gone."""
 
@@ -33,6 +43,7 @@ class PairLink:
         self._writer: asyncio.StreamWriter | None = None
         self._typing: dict[bytes, _Typing] = {}
         self._kill: bytes | None = None
+        self._questions: deque[_Question] = deque()
         self._armed = False
         self.greeted = asyncio.Event()
         self.gone = asyncio.Event()
@@ -49,9 +60,10 @@ class PairLink:
             self.greeted.set()
             for typing in self._typing.values():
                 if not typing.done.done():
-                    typing.done.set_exception(
-                        Conflict("the session ended before it took the input", code="session-ended")
-                    )
+                    typing.done.set_exception(_ended())
+            for question in self._questions:
+                if not question.answer.done():
+                    question.answer.set_exception(_ended())
 
     def watch(self, seen: int) -> None:
         """Have `looked` called once the log is longer than `seen`."""
@@ -70,6 +82,24 @@ class PairLink:
             return await asyncio.shield(self._typing[once].done)
         finally:
             self._typing.pop(once, None)
+
+    async def look(self) -> dict[str, Any]:
+        """What the terminal is like now."""
+        seen: dict[str, Any] = json.loads(await self._ask(wire.LOOK, b""))
+        return seen
+
+    async def sweep(self, since_ticks: int, number: int) -> int:
+        """A signal to what the program started since then; how many processes that is. 0 only counts."""
+        (count,) = wire.NUMBER.unpack(await self._ask(wire.SWEEP, wire.SWEEPING.pack(since_ticks, number)))
+        return int(count)
+
+    async def _ask(self, kind: int, payload: bytes) -> bytes:
+        if self.gone.is_set():
+            raise Conflict("the session has ended", code="session-ended")
+        question = _Question(kind, payload, asyncio.get_running_loop().create_future())
+        self._questions.append(question)
+        self._send(kind, payload)
+        return await question.answer
 
     def signal(self, number: int) -> None:
         """To whatever is in the terminal's foreground."""
@@ -112,6 +142,10 @@ class PairLink:
             self.greeted.set()
         elif kind == wire.GREW:
             self._armed = False
+        elif kind in (wire.SEEN, wire.SWEPT) and self._questions:
+            question = self._questions.popleft()
+            if not question.answer.done():
+                question.answer.set_result(payload)
         elif kind == wire.TYPED:
             once, taken, outcome = wire.RECEIPT.unpack(payload)
             typing = self._typing.get(once)
@@ -123,6 +157,8 @@ class PairLink:
         self._armed = False
         for once, typing in self._typing.items():
             self._send(wire.INPUT, once + typing.data)
+        for question in self._questions:
+            self._send(question.kind, question.payload)
         if self._kill is not None:
             self._send(wire.KILL, self._kill)
 
@@ -130,3 +166,7 @@ class PairLink:
         """What does not get through now is said again after the next hello."""
         if self._writer is not None:
             self._writer.write(wire.frame(kind, payload))
+
+
+def _ended() -> Conflict:
+    return Conflict("the session ended before it answered", code="session-ended")

@@ -6,10 +6,12 @@ import asyncio
 import errno
 import logging
 import os
+import secrets
 import socket
 import time
+from dataclasses import replace
 
-from orchctl.core import environment, manager, selector
+from orchctl.core import bash, environment, manager, selector, shells
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, OrchctlError
 from orchctl.protocol.messages import SpawnSession
 from orchctl.store.sessions import SessionStore, Spec
@@ -96,13 +98,25 @@ class Registry:
             if asked.name is not None and other.spec.name == asked.name:
                 raise Conflict(f"the name {asked.name!r} is taken by session {other.spec.id}", code="name-taken")
         try:
-            self._store.create(spec, environment.compose(asked.env, asked.given, spec.id, spec.managed_by, spec.cwd))
+            env = environment.compose(asked.env, asked.given, spec.id, spec.managed_by, spec.cwd)
+            self._create_on_disk(spec, env)
         except OSError as error:
             self._store.remove(spec.id)
             raise OrchctlError(f"the session cannot be written down: {error.strerror}", code="no-space") from None
         session = SupervisedSession(spec, self._store)
         self._sessions[spec.id] = session
         return session
+
+    def _create_on_disk(self, spec: Spec, env: dict[str, str]) -> None:
+        """A shell that can tell its prompts gets start-up files of its own, which run the user's first."""
+        folder = self._store.commands(spec.id).shell
+        if spec.shell is None:
+            self._store.create(spec, env, {})
+            return
+        login = shells.is_login(spec.command)
+        argv = bash.argv(spec.command[0], folder, login=login)
+        files = bash.start_up(spec.nonce, folder, login=login)
+        self._store.create(replace(spec, argv=tuple(argv)), bash.environment(folder, env, login=login), files)
 
     async def _start(self, session: SupervisedSession) -> None:
         ours, theirs = socket.socketpair()
@@ -140,6 +154,8 @@ def _checked(asked: SpawnSession) -> Spec:
         umask=asked.umask & 0o777,
         limits=asked.limits,
         repo=_repo(asked.cwd),
+        shell=shells.known(asked.command),
+        nonce=secrets.token_hex(8),
         created_at=time.time(),
     )
 

@@ -59,14 +59,14 @@ class Server:
         self._open.add(writer)
         decoder = framing.Decoder()
         try:
-            _check_peer(connection)
+            peer = _check_peer(connection)
             if len(self._open) > CONNECTIONS:
                 raise OrchctlError(f"{CONNECTIONS} connections are open already", code="too-many-connections")
             writer.write(codec.encode_hello(_our_hello()))
             async with asyncio.timeout(HELLO_S):
                 frames = await _first_frames(reader, decoder)
             codec.decode_hello(frames.pop(0))  # whoever it is: list, kill and stop work across versions
-            await _Conversation(self._app, reader, writer, decoder).run(frames)
+            await _Conversation(self._app, reader, writer, decoder, peer).run(frames)
         except OrchctlError as error:
             log.warning("a connection was refused: %s", error.message)
             _refuse(writer, error)
@@ -86,11 +86,13 @@ class _Conversation:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         decoder: framing.Decoder,
+        peer: int,
     ) -> None:
         self._app = app
         self._reader = reader
         self._writer = writer
         self._decoder = decoder
+        self._peer = peer
         self._room = asyncio.Semaphore(CALLS_AT_ONCE)
 
     async def run(self, frames: list[framing.Frame]) -> None:
@@ -116,7 +118,7 @@ class _Conversation:
         number = 0
         try:
             number, message = codec.decode(frame)
-            await self._answer(Call(number, self._writer), message)
+            await self._answer(Call(number, self._writer, self._peer), message)
         except codec.UnknownKind as error:
             await Call(error.number, self._writer).say(codec.failed(error))
         except PeerBroke as error:
@@ -152,11 +154,13 @@ async def _first_frames(reader: asyncio.StreamReader, decoder: framing.Decoder) 
     raise EOFError
 
 
-def _check_peer(connection: socket.socket) -> None:
+def _check_peer(connection: socket.socket) -> int:
+    """The peer's pid, if it is this user's."""
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    uid = _PEER.unpack(raw)[1]
+    pid, uid, _ = _PEER.unpack(raw)
     if uid != os.geteuid():
         raise NotPermitted(f"uid {uid} may not speak to this supervisor")
+    return int(pid)
 
 
 def _refuse(writer: asyncio.StreamWriter, error: OrchctlError) -> None:

@@ -11,21 +11,11 @@ from orchctl.core.run import Run
 from orchctl.model.session import Output, Session, State
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore, Spec
+from orchctl.supervisor.commands import Commands
+from orchctl.supervisor.news import News
 from orchctl.supervisor.pair import PairLink
 
 log = logging.getLogger(__name__)
-
-
-class News:
-    """Wakes everybody who waits for a change. Take the ticket before looking, wait after."""
-
-    def __init__(self) -> None:
-        self.ticket = asyncio.Event()
-
-    def tell(self) -> None:
-        """Something changed: look again."""
-        self.ticket.set()
-        self.ticket = asyncio.Event()
 
 
 class SupervisedSession:
@@ -33,9 +23,10 @@ class SupervisedSession:
 
     def __init__(self, spec: Spec, store: SessionStore) -> None:
         self.spec = spec
-        self.run = Run(cols=spec.cols, rows=spec.rows)
+        self.run = Run(cols=spec.cols, rows=spec.rows, prompts=spec.shell is not None)
         self.news = News()
         self.pair = PairLink(store.folder(spec.id), self.look)
+        self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
         self._store = store
         self._journal_end = 0
         self.look()
@@ -47,8 +38,11 @@ class SupervisedSession:
 
     async def tend(self, first: socket.socket | None) -> None:
         """Hold on to the pair until it is gone, then see to it that the end is on record."""
-        await self.pair.tend(first)
-        self.look()
+        async with asyncio.TaskGroup() as tasks:
+            if self.commands is not None:
+                tasks.create_task(self.commands.tend(tasks))
+            await self.pair.tend(first)
+            self.look()
         if not self.closed and self.run.failure is None:
             self._lose()
         self.news.tell()

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import click
 
-from orchctl.cli.app import TERMINAL_SIZE, App, json_option, pass_app, quiet_option, show_json
-from orchctl.cli.follow import Follower
-
-
-def _environment(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not name or not equals:
-            raise click.BadParameter(f"{word!r} is not NAME=VALUE")
-        found[name] = value
-    return found
+from orchctl.cli.app import TERMINAL_SIZE, App, environment, json_option, pass_app, quiet_option, show_json
+from orchctl.cli.follow import stay
 
 
 @click.command("spawn", context_settings={"allow_interspersed_args": False, "max_content_width": 100})
 @click.option("--name", help="A name for it, unique among live sessions.")
 @click.option("-m", "--manager", help="Who manages it; ':name' adds a segment to the caller's own.")
 @click.option("-w", "--cwd", help="Where it runs; default: here.", metavar="DIR")
-@click.option("-e", "--env", multiple=True, callback=_environment, metavar="K=V", help="Set in its environment.")
+@click.option("-e", "--env", multiple=True, callback=environment, metavar="K=V", help="Set in its environment.")
+@click.option("--shell", metavar="PATH", help="The shell to start, if there is no COMMAND.")
 @click.option("--size", type=TERMINAL_SIZE, default="80x24", show_default=True, help="Its terminal's size.")
 @click.option("--wait", is_flag=True, help="Come back when it ended, with its exit code.")
 @click.option("--follow", is_flag=True, help="Show its output instead of the id; end with its exit code.")
@@ -36,6 +27,7 @@ def spawn_command(
     manager: str | None,
     cwd: str | None,
     env: dict[str, str],
+    shell: str | None,
     size: tuple[int, int],
     wait: bool,
     follow: bool,
@@ -45,7 +37,8 @@ def spawn_command(
 ) -> int:
     """Start COMMAND, or your shell, in a terminal of its own, and print the session's id.
 
-    It goes on when you, this command, or orchctl's own processes end.
+    It goes on when you, this command, or orchctl's own processes end. In a shell, 'orchctl exec'
+    runs commands.
 
     \b
     orchctl spawn make -j4
@@ -59,8 +52,12 @@ def spawn_command(
     """
     if wait and follow:
         raise click.UsageError("--wait and --follow exclude each other.")
+    if shell is not None and command:
+        raise click.UsageError("--shell and COMMAND exclude each other.")
     with app.client() as client:
-        session = client.spawn(command, name=name, managed_by=manager, cwd=cwd, env=env, size=size)
+        session = client.spawn(
+            command or ((shell,) if shell else ()), name=name, managed_by=manager, cwd=cwd, env=env, size=size
+        )
         if not (wait or follow):
             if as_json:
                 show_json(session)
@@ -69,8 +66,7 @@ def spawn_command(
             return 0
         if wait and not as_json and not quiet:
             click.echo(session.id)
-        follower = Follower(client, session.id)
-        ended = follower.run(visible=follow and not as_json)
+        ended, status = stay(client, session.id, visible=follow and not as_json)
         if as_json:
             show_json(ended)
-        return follower.exit_code(ended)
+        return status

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.follow import Follower, choose_view, show
+from orchctl.cli.follow import choose_view, exit_code, show
 from orchctl.client.output import OutputStream, write_all
 from orchctl.model.stream import Chunk
+
+if TYPE_CHECKING:
+    from orchctl.client.client import Client
 
 
 class LineCount(click.ParamType[int | None]):
@@ -29,12 +34,20 @@ class LineCount(click.ParamType[int | None]):
 @click.option("-f", "--follow", is_flag=True, help="Go on until the session is closed.")
 @click.option("-n", "lines", type=LineCount(), default="10", show_default=True, metavar="N|all", help="How many lines.")
 @click.option("--raw", is_flag=True, help="The bytes as the program wrote them to its terminal.")
+@click.option("--command", "number", type=click.IntRange(1), metavar="N", help="The output of the N-th command alone.")
 @click.option("--exit-status", is_flag=True, help="End with the session's exit code; waits for it with -f.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a chunk: offset, and output or output_b64.")
 @click.argument("session")
 @pass_app
 def tail_command(
-    app: App, session: str, follow: bool, lines: int | None, raw: bool, exit_status: bool, as_json: bool
+    app: App,
+    session: str,
+    follow: bool,
+    lines: int | None,
+    raw: bool,
+    number: int | None,
+    exit_status: bool,
+    as_json: bool,
 ) -> int:
     """Show the last lines of SESSION's output; with -f, what follows too.
 
@@ -51,6 +64,8 @@ def tail_command(
     session's own, 125 for any trouble of orchctl's.
     """
     with app.client() as client:
+        if number is not None:
+            return _one_command(client, session, number, raw=raw)
         stream = client.output(session, lines=lines, follow=follow)
         if as_json:
             _as_json(stream)
@@ -58,7 +73,16 @@ def tail_command(
             show(stream, choose_view(raw=raw))
         ended = stream.session
         if exit_status and ended is not None:
-            return Follower(client, ended.id).exit_code(ended)
+            return exit_code(ended)
+    return 0
+
+
+def _one_command(client: Client, session: str, number: int, *, raw: bool) -> int:
+    command = next((one for one in client.history(session) if one.number == number), None)
+    if command is None:
+        raise click.UsageError(f"There is no command {number}; 'orchctl history' shows them.")
+    stream = client.output(session, offset=command.start_offset, follow=command.end_offset is None)
+    show(stream, choose_view(raw=raw), until=command.end_offset)
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
-from orchctl.supervisor.handlers import inputs, kills, output, sessions, status
+from orchctl.supervisor.handlers import commands, inputs, kills, output, sessions, status
 
 Handler = Callable[[Supervisor, Call, Any], Awaitable[None]]
 
@@ -20,6 +20,11 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.ReadOutput: output.read,
     messages.SendInput: inputs.send,
     messages.InterruptSession: inputs.interrupt,
+    messages.ExecCommand: commands.exec_command,
+    messages.PutSpool: commands.put_spool,
+    messages.DetachCommand: commands.detach,
+    messages.GetHistory: commands.history,
+    messages.WaitFor: commands.wait_for,
     messages.KillSessions: kills.kill,
     messages.KillByManager: kills.kill_by_manager,
     messages.GetStatus: status.get,

@@ -40,7 +40,10 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
 
 async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSession) -> None:
     """By signal to the terminal's foreground group, never by typing: no output is thrown away."""
-    _live(app, asked.session, asked.own_manager).pair.signal(signal.SIGINT)
+    session = _live(app, asked.session, asked.own_manager)
+    if session.commands is not None and session.commands.current is not None:
+        session.commands.current.signalled = True
+    session.pair.signal(signal.SIGINT)
     await call.say(messages.Done())
 
 

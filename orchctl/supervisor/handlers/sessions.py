@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from orchctl.errors import Conflict
 from orchctl.model.session import Session
 from orchctl.protocol import messages
+from orchctl.supervisor.ancestry import descends_from
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 
@@ -34,6 +36,8 @@ async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
 async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None:
     """Answered when it is closed, which is after its last byte is in the log."""
     session = app.registry.find(asked.session, asked.own_manager)
+    if session.run.pid is not None and descends_from(call.peer, session.run.pid):
+        raise Conflict("a program cannot wait for the session it runs in", code="own-session")
     while True:
         ticket = session.news.ticket
         if session.closed:

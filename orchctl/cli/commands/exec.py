@@ -1,0 +1,170 @@
+"""`exec`: a command in a session's live shell."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import sys
+from typing import Any
+
+import click
+
+from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, json_option, pass_app, quiet_option
+from orchctl.cli.interrupts import PassOn, end_by_signal
+from orchctl.client.exec import CommandStream, Options, collect
+from orchctl.client.output import write_all
+from orchctl.client.views import RawView, SafeView, View
+from orchctl.model.command import CommandStatus, Result
+from orchctl.model.values import to_plain
+
+
+class ExecCommand(click.Command):
+    """Options may stand before and after SESSION; COMMAND begins at the first word after it that is none."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the options first, whichever side they stood on."""
+        first = self._options(args)
+        session = args[first : first + 1]
+        rest = args[first + len(session) :]
+        second = self._options(rest)
+        options = [word for word in args[:first] + rest[:second] if word != "--"]
+        return super().parse_args(ctx, [*options, "--", *session, *rest[second:]])
+
+    def _options(self, words: list[str]) -> int:
+        """How many of the first words are options and their values."""
+        valued = {
+            name
+            for param in self.params
+            if isinstance(param, click.Option) and not param.is_flag
+            for name in param.opts
+        }
+        at = 0
+        while at < len(words) and words[at].startswith("-") and words[at] != "-":
+            if words[at] == "--":
+                return at + 1
+            at += 2 if words[at] in valued else 1
+        return min(at, len(words))
+
+
+@click.command("exec", cls=ExecCommand, context_settings={"max_content_width": 100})
+@click.option("-c", "text", metavar="TEXT", help="Shell text to run.")
+@click.option("--script", metavar="FILE", help="Shell text from a file, or - for stdin; any number of lines.")
+@click.option("-w", "--cwd", metavar="DIR", help="Run it there, and go back afterwards.")
+@click.option("-e", "--env", multiple=True, callback=environment, metavar="K=V", help="Set for this command alone.")
+@click.option("--stdin", "with_stdin", is_flag=True, help="Hand over our stdin; without it, it has /dev/null.")
+@click.option("--tty-stdin", is_flag=True, help="Leave it the terminal to read from.")
+@click.option("--pipe", is_flag=True, help="stdout and stderr apart, and byte for byte.")
+@click.option("--raw", is_flag=True, help="The terminal's bytes, newlines as the terminal made them.")
+@click.option("--timeout", "timeout_s", type=DURATION, metavar="D", help="Interrupt it after this long; exit 124.")
+@click.option("--kill-after", "kill_after_s", type=DURATION, default="2s", show_default=True, metavar="D")
+@click.option("--max-output", type=SIZE_BYTES, metavar="SIZE", help="Show no more than this; the rest is in the log.")
+@click.option("--wait-prompt", "wait_prompt_s", type=DURATION, metavar="D", help="Wait so long for a prompt.")
+@click.option("--detach", is_flag=True, help="Start it and come back; it goes on.")
+@click.option("--no-record", is_flag=True, help="Keep it out of the session's history.")
+@json_option
+@quiet_option
+@click.argument("session")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@pass_app
+def exec_command(app: App, /, session: str, command: tuple[str, ...], **given: Any) -> int:
+    """Run COMMAND in SESSION's live shell, show what it writes, and end with its exit code.
+
+    One word is shell text; several are a command and its arguments, which arrive unchanged. It
+    returns the moment the command ends. Variables, directory and functions stay for the next one.
+    Commands sent to one session at the same time run one after another.
+
+    \b
+    orchctl exec work 'cd /srv && make'
+    orchctl exec work grep 'a b' file
+    orchctl exec work --timeout 30s --script build.sh
+
+    \b
+    Exit codes: the command's own, 128+N for signal N; 124 timed out; 125 any trouble of
+    orchctl's, such as a shell that is not at its prompt (the last line on stderr says which).
+    """
+    options = Options(
+        stdin=sys.stdin.buffer.read() if given["with_stdin"] else None,
+        tty_stdin=given["tty_stdin"],
+        env=given["env"],
+        cwd=os.path.abspath(given["cwd"]) if given["cwd"] is not None else None,
+        pipe=given["pipe"],
+        raw=given["raw"],
+        record=not given["no_record"],
+        detach=given["detach"],
+        timeout_s=given["timeout_s"],
+        kill_after_s=given["kill_after_s"],
+        wait_prompt_s=given["wait_prompt_s"],
+    )
+    what = _command(command, given["text"], given["script"])
+    with app.client() as client:
+        stream = client.run(session, what, options)
+        with PassOn(client, session, lambda other: other.detach(session, stream.exec_id)) as interrupts:
+            if given["as_json"]:
+                result = collect(stream, limit_bytes=given["max_output"])
+                click.echo(_json(result))
+            else:
+                result = _show(stream, limit=given["max_output"], quiet=given["quiet"])
+    if interrupts.happened and result.exit_code == 128 + signal.SIGINT:
+        end_by_signal(signal.SIGINT)
+    return _exit(result, quiet=given["quiet"] or given["as_json"])
+
+
+def _command(words: tuple[str, ...], text: str | None, script: str | None) -> str | tuple[str, ...]:
+    if sum((bool(words), text is not None, script is not None)) != 1:
+        raise click.UsageError("Give one of COMMAND, -c TEXT and --script FILE.")
+    if text is not None:
+        return text
+    if script is not None:
+        try:
+            with open(0 if script == "-" else script, "rb", closefd=script != "-") as file:
+                return os.fsdecode(file.read())
+        except OSError as error:
+            raise click.UsageError(f"Cannot read {script!r}: {error.strerror}.") from None
+    return words[0] if len(words) == 1 else words
+
+
+def _show(stream: CommandStream, *, limit: int | None, quiet: bool) -> Result:
+    raw = stream.raw or not os.isatty(1)
+    views: dict[int, View] = {fd: RawView() if raw or not os.isatty(fd) else SafeView() for fd in (1, 2)}
+    left = limit
+    truncated = False
+    for channel, data in stream:
+        part = data if left is None else data[:left]
+        truncated = truncated or len(part) < len(data)
+        left = None if left is None else left - len(part)
+        fd = 2 if channel == 2 else 1
+        if not quiet:
+            write_all(fd, views[fd].feed(part))
+    for fd, view in views.items():
+        write_all(fd, view.end())
+    assert stream.command is not None
+    return Result(command=stream.command, newlines=stream.newlines, truncated=truncated)
+
+
+def _json(result: Result) -> str:
+    import json
+
+    told = to_plain(result.command) | {"newlines": result.newlines, "truncated": result.truncated}
+    for name, data in (("output", result.output), ("errors", result.errors)):
+        try:
+            told[name] = data.decode()
+        except UnicodeDecodeError:
+            told[f"{name}_b64"] = base64.b64encode(data).decode("ascii")
+    return json.dumps(told)
+
+
+def _exit(result: Result, *, quiet: bool) -> int:
+    command = result.command
+    if result.truncated and not quiet:
+        click.echo("orchctl: there is more output; 'orchctl tail --command' shows all of it", err=True)
+    if command.status is CommandStatus.TIMEOUT and not quiet:
+        click.echo(f"orchctl: the command was ended after {command.duration_s:.1f} s", err=True)
+    if command.status is CommandStatus.RUNNING:
+        if not quiet:
+            click.echo(command.number)
+        return 0
+    if command.status is CommandStatus.ERROR or command.exit_code is None:
+        click.echo(f"orchctl: {command.error or 'nobody can tell how the command ended'}", err=True)
+        return 125
+    return command.exit_code

@@ -1,0 +1,129 @@
+"""The text that makes a bash tell its prompts, and run one command between marks. Pure.
+
+A command's text is never typed: it lies in a file that is sourced, so here-documents, comments, open
+quotes and syntax errors cannot hang the line, and its length does not matter. Marks are written to
+/dev/tty by path, so that no redirection hides them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+TAG = "x6973-"  # in the name of every file that is typed about; keeps those lines out of the history
+PREFIX = "{ __oc_c&&:;} 2>/dev/null;"
+_EMIT = "\\builtin printf %s"
+# Text after which a further line would not be a new command: there only the wrapper writes the end mark.
+_OPEN_END = re.compile(
+    r"<<|(?:&&|\|\||\||\|&|\(\s*\)|\bfunction\s+\S+|!|\bcoproc|\btime)[ \t]*(?:#[^\n]*)?(?:\n[ \t]*(?:#[^\n]*)?)*\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The file that is sourced, and the command's own that it sources in turn."""
+
+    wrapper: str
+    command: str
+
+
+def start_up(nonce: str, folder: str, *, login: bool) -> dict[str, str]:
+    """The private start-up files: the user's own run first."""
+    own = _LOGIN if login else "if [ -r ~/.bashrc ]; then . ~/.bashrc; fi\n"
+    history = f'HISTIGNORE="${{HISTIGNORE:+$HISTIGNORE:}}*{TAG}*"\n'
+    return {"rc": own + history + f"\\. {shlex.quote(f'{folder}/heal')}\n", "heal": _heal(nonce)}
+
+
+def argv(shell: str, folder: str, *, login: bool) -> list[str]:
+    """How the shell is started with them."""
+    return [shell, "--posix", "-i"] if login else [shell, "--rcfile", f"{folder}/rc", "-i"]
+
+
+def environment(folder: str, env: Mapping[str, str], *, login: bool) -> dict[str, str]:
+    """A login bash is pointed to them by ENV, in posix mode, which the file then leaves."""
+    if not login:
+        return dict(env)
+    kept = {"__OC_ENV": env["ENV"]} if "ENV" in env else {}
+    return {**env, **kept, "ENV": f"{folder}/rc"}
+
+
+_LOGIN = """\
+set +o posix; unset -v ENV POSIXLY_CORRECT
+[ -z "${__OC_ENV+x}" ] || export ENV="$__OC_ENV"; unset -v __OC_ENV
+case ${HISTFILE-} in */.sh_history) HISTFILE=$HOME/.bash_history ;; esac
+if [ -r /etc/profile ]; then . /etc/profile; fi
+if [ -r ~/.bash_profile ]; then . ~/.bash_profile
+elif [ -r ~/.bash_login ]; then . ~/.bash_login
+elif [ -r ~/.profile ]; then . ~/.profile; fi
+"""
+
+
+def _heal(nonce: str) -> str:
+    """Puts the prompt mark last in PROMPT_COMMAND, and keeps it there."""
+    return f"""\
+: ${{__oc_k:=0}}
+__oc_p() {{
+  {_EMIT} $'\\e'"]6973;{nonce};P;$((__oc_k=${{__oc_k:-0}}+1));$1"$'\\a' >>/dev/tty
+  [[ ${{PROMPT_COMMAND[-1]-}} == *__oc_p* ]] || __oc_hook
+}}
+__oc_hook() {{
+  local i
+  for i in "${{!PROMPT_COMMAND[@]}}"; do
+    [[ ${{PROMPT_COMMAND[i]}} != *__oc_p* ]] || unset -v "PROMPT_COMMAND[i]"
+  done
+  PROMPT_COMMAND+=('{{ __oc_p "$?";}} 2>/dev/null')
+}}
+__oc_hook
+"""
+
+
+def quote_argv(words: Sequence[str]) -> str:
+    """Shell text that runs these words unchanged; a first word with `=` is a command here, no assignment."""
+    first = words[0]
+    quoted = "'" + first.replace("'", "'\\''") + "'" if "=" in first else shlex.quote(first)
+    return " ".join([quoted, *map(shlex.quote, words[1:])])
+
+
+def one_command(
+    nonce: str,
+    folder: str,
+    exec_id: str,
+    text: str,
+    *,
+    stdin: str | None,
+    env: Mapping[str, str],
+    cwd: str | None,
+    apart: tuple[str, str] | None = None,
+) -> Files:
+    """The files and the line for one command; `stdin` None leaves it the terminal, `apart` splits its output."""
+    path = shlex.quote(f"{folder}/c{exec_id}")
+    status_mark = f"$'\\e'\"]6973;{nonce};D;{exec_id};$__oc_s\"$'\\a'"
+    end = f"{{ __oc_s=$?;{_EMIT} {status_mark} >>/dev/tty;__oc_q=1;}} 2>/dev/null"
+    begin = (
+        "__oc_s=$?\n"
+        f"{{ __oc_q=;__oc_c(){{ {_EMIT} $'\\e]6973;{nonce};C;{exec_id}\\a' >>/dev/tty;\\return \"$__oc_s\";}};"
+        f"[[ ${{PROMPT_COMMAND[*]-}} == *__oc_p* ]] && \\builtin declare -F __oc_p >/dev/null || "
+        f"\\. {shlex.quote(f'{folder}/heal')};"
+        f"{_EMIT} $'\\e]6973;{nonce};B;{exec_id}\\a' >>/dev/tty;}} 2>/dev/null\n"
+    )
+    redirect = (f" <{shlex.quote(stdin)}" if stdin is not None else "") + (
+        f" >>{shlex.quote(apart[0])} 2>>{shlex.quote(apart[1])}" if apart else ""
+    )
+    assignments = "".join(f"{name}={shlex.quote(value)} " for name, value in env.items())
+    body = f"{assignments}\\. {path}{redirect}\ncase ${{__oc_q-}} in ''){end};esac\n"
+    if cwd is not None:
+        failed = f"{{ {_EMIT} $'\\e]6973;{nonce};D;{exec_id};125\\a' >>/dev/tty;__oc_s=125;}} 2>/dev/null"
+        body = (
+            f"__oc_w=$PWD __oc_o=${{OLDPWD-}}\nif \\builtin cd -- {shlex.quote(cwd)}; then\n{body}"
+            f'\\builtin cd -- "$__oc_w";OLDPWD=$__oc_o\nelse {failed}\nfi\n'
+        )
+    done = 'case $- in *e*)\\return 0;esac;\\return "$__oc_s"\n'
+    tail = "" if _OPEN_END.search(text) else f"\n{end}\n"
+    return Files(begin + body + done, PREFIX + text + "\n" + tail)
+
+
+def typed_line(folder: str, exec_id: str) -> str:
+    """What is typed: short whatever the command is, and with a space in front."""
+    return f" \\. {shlex.quote(f'{folder}/{TAG}{exec_id}')}"

@@ -1,0 +1,74 @@
+"""What the kernel knows of a session's terminal: who is in front, in which modes, and who is young."""
+
+from __future__ import annotations
+
+import os
+import termios
+from typing import Any
+
+from orchctl.keeper import tree
+
+_READ = 0
+_WAITS = (7, 23, 270, 271, 232, 281)  # poll select pselect6 ppoll epoll_wait epoll_pwait, on x86-64
+_START_FIELD = 19  # of /proc/PID/stat, counted from the state on
+
+
+def seen(master: int, child: int) -> dict[str, Any]:
+    """One look; what cannot be seen is left out or false."""
+    try:
+        front = os.tcgetpgrp(master)
+        modes = termios.tcgetattr(master)
+    except (OSError, termios.error):
+        return {"front": 0, "name": "", "child": child, "output": 0, "local": 0, "reading": False, "cwd": None}
+    return {
+        "front": front,
+        "name": _name(front),
+        "child": child,
+        "output": modes[1],
+        "local": modes[3],
+        "reading": front == child and _reads_terminal(child),
+        "cwd": _cwd(child),
+    }
+
+
+def younger(keeper: int, since: int, *, leave_out: tuple[int, int]) -> list[int]:
+    """The session's processes that started at or after `since`, in clock ticks since boot."""
+    below = tree.descendants(keeper, leave_out=leave_out[0])
+    return [pid for pid in below if pid != leave_out[1] and _started(pid) >= since]
+
+
+def _started(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[_START_FIELD])
+    except (OSError, ValueError, IndexError):
+        return -1
+
+
+def _name(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _cwd(pid: int) -> str | None:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return None
+
+
+def _reads_terminal(pid: int) -> bool:
+    """Whether it sleeps in a read of, or a wait for, its terminal."""
+    try:
+        with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+            words = file.read().split()
+        if words[0] == "running":
+            return False
+        if int(words[0]) == _READ:
+            return os.readlink(f"/proc/{pid}/fd/{int(words[1], 16)}").startswith(("/dev/pts/", "/dev/tty"))
+        return int(words[0]) in _WAITS
+    except (OSError, ValueError, IndexError):
+        return False

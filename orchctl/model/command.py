@@ -1,0 +1,83 @@
+"""A command run in a session's shell, as its history tells it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class CommandStatus(enum.StrEnum):
+    """How far a command is, or how it went."""
+
+    RUNNING = "running"
+    EXITED = "exited"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command; offsets are those of its output in the session's log.
+
+    `completion` says how its end was known: `marks` by its own end mark, `prompt` because the shell
+    prompted again, `process` because the shell itself ended. `ran` is false when the text did not
+    even parse. `newlines` is `mapped` while the terminal maps newlines and nothing else, else `raw`.
+    """
+
+    session: str
+    id: str
+    number: int
+    text: str
+    who: str = "user"
+    cwd: str | None = None
+    started_at: float = 0.0
+    ended_at: float | None = None
+    duration_s: float | None = None
+    exit_code: int | None = None
+    status: CommandStatus = CommandStatus.RUNNING
+    completion: str | None = None
+    ran: bool = True
+    newlines: str = "mapped"
+    start_offset: int = 0
+    end_offset: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a command did: its exit code, every byte it wrote, and how its end was known.
+
+    `output` has stdout and stderr in one stream, as they reached the terminal; for a command that
+    was run with pipes `output` is its stdout and `errors` its stderr.
+    """
+
+    command: Command
+    output: bytes = b""
+    errors: bytes = b""
+    newlines: str = "mapped"
+    truncated: bool = False
+
+    @property
+    def exit_code(self) -> int | None:
+        """The command's own; 124 after a time-out; None if nobody can tell."""
+        return self.command.exit_code
+
+    @property
+    def status(self) -> str:
+        """`exited`, `timeout`, `error`, or `running` for one that was detached."""
+        return self.command.status.value
+
+    @property
+    def completion(self) -> str | None:
+        """How the end was known: `marks`, `prompt` or `process`."""
+        return self.command.completion
+
+    @property
+    def duration_s(self) -> float | None:
+        """From start to end."""
+        return self.command.duration_s
+
+    @property
+    def offsets(self) -> tuple[int, int | None]:
+        """Where its output lies in the session's log."""
+        return self.command.start_offset, self.command.end_offset

@@ -1,0 +1,75 @@
+"""The commands of one session on disk: `commands.jnl`, and the files that a shell sources.
+
+The begin of a command is written before a byte of it is typed, so that the next supervisor can
+finish what this one began.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+from orchctl.core import journal, layout
+
+
+class CommandStore:
+    """Below one session's directory."""
+
+    def __init__(self, folder: str) -> None:
+        self.shell = f"{folder}/{layout.SHELL}"
+        self._journal = f"{folder}/{layout.COMMANDS}"
+
+    def append(self, record: dict[str, Any]) -> None:
+        """One record, after a torn one on a line of its own."""
+        fd = os.open(self._journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            size = os.fstat(fd).st_size
+            torn = size and os.pread(fd, 1, size - 1) != b"\n"
+            os.write(fd, (b"\n" if torn else b"") + journal.encode(record))
+        finally:
+            os.close(fd)
+
+    def read(self) -> list[dict[str, Any]]:
+        """All records, oldest first."""
+        try:
+            with open(self._journal, "rb") as file:
+                return journal.decode(file.read()).records
+        except FileNotFoundError:
+            return []
+
+    def put(self, name: str, text: str) -> str:
+        """A file for the shell to read; its path."""
+        path = f"{self.shell}/{name}"
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(fd, "wb") as file:
+            file.write(os.fsencode(text))
+        return path
+
+    def put_part(self, name: str, offset: int, data: bytes) -> None:
+        """A part of a large file, at its place: putting it twice changes nothing."""
+        fd = os.open(f"{self.shell}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.pwrite(fd, data, offset)
+        finally:
+            os.close(fd)
+
+    def read_text(self, name: str) -> str:
+        """A file that was put in parts."""
+        with open(f"{self.shell}/{name}", "rb") as file:
+            return os.fsdecode(file.read())
+
+    def read_part(self, name: str, offset: int, limit: int) -> bytes:
+        """From the middle of a file; b'' at its end or where there is none yet."""
+        try:
+            with open(f"{self.shell}/{name}", "rb") as file:
+                file.seek(offset)
+                return file.read(limit)
+        except FileNotFoundError:
+            return b""
+
+    def remove(self, *names: str) -> None:
+        """What is no longer needed."""
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self.shell}/{name}")

@@ -1,0 +1,361 @@
+"""The commands of one session: one after another in order of arrival, each finished by its marks.
+
+All that is needed to finish a command is on disk before it is typed. A new supervisor reads it,
+looks in the log for what has happened meanwhile, and goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import termios
+import time
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from orchctl.core import bash
+from orchctl.core.escalation import Escalation, Step
+from orchctl.core.execution import End, Execution
+from orchctl.core.marks import Mark, MarkScanner
+from orchctl.errors import Conflict, OrchctlError
+from orchctl.model.command import Command, CommandStatus
+from orchctl.model.values import from_plain, to_plain
+from orchctl.protocol.messages import ExecCommand
+from orchctl.store.commands import CommandStore
+from orchctl.supervisor.prompt import Prompt, newline_mapping, ticks
+from orchctl.supervisor.running import COME_BACK_S, Running
+
+if TYPE_CHECKING:
+    from orchctl.supervisor.session import SupervisedSession
+
+log = logging.getLogger(__name__)
+LINE_TRIES = 3  # a line that a late interrupt threw away is typed again
+LOOK_AGAIN_S = 0.05
+_ENTER = {True: b"\n", False: b"\r"}  # a terminal in line mode takes a newline, a line editor a return
+
+
+class Commands:
+    """The queue, the history, and the one command that runs."""
+
+    def __init__(self, session: SupervisedSession, store: CommandStore) -> None:
+        self._session = session
+        self.store = store
+        self._prompt = Prompt(session)
+        self._waiting: deque[Running] = deque()
+        self._arrived = asyncio.Event()
+        self._by_id: dict[str, Running] = {}
+        self.current: Running | None = None
+        self.history: list[Command] = []
+        self._number = 0
+        self._restore()
+
+    # what handlers ask for
+
+    def submit(self, asked: ExecCommand) -> Running:
+        """Queue a command, or find the one that was asked for before."""
+        known = self._by_id.get(asked.exec_id)
+        if known is not None:
+            return known
+        self._number += 1
+        text = asked.text or (bash.quote_argv(asked.argv) if asked.argv else "")
+        command = Command(
+            session=self._session.spec.id, id=asked.exec_id, number=self._number, text=text, who=asked.own_manager
+        )
+        running = Running(asked, command)
+        self._by_id[asked.exec_id] = running
+        self._waiting.append(running)
+        self._arrived.set()
+        return running
+
+    def find(self, exec_id: str) -> Running | None:
+        """A command by its id."""
+        return self._by_id.get(exec_id)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs and nothing waits."""
+        return self.current is None and not self._waiting
+
+    async def at_prompt(self) -> bool:
+        """Whether the shell waits for a command."""
+        return (await self._prompt.look()).ready
+
+    # the one task
+
+    async def tend(self, tasks: asyncio.TaskGroup) -> None:
+        """Run what comes, until the session is over."""
+        first = tasks.create_task(self._prompt.first())
+        try:
+            while not self._session.closed:
+                ticket = self._session.news.ticket
+                self._arrived.clear()
+                if self._waiting:
+                    await self._run(self._waiting[0])
+                    self._waiting.popleft()
+                    continue
+                await _either(ticket, self._arrived)
+        finally:
+            first.cancel()
+            for running in self._waiting:
+                if not running.over:
+                    self._fail(running, Conflict("the session has ended", code="session-ended"))
+
+    async def _run(self, running: Running) -> None:
+        self.current = running
+        try:
+            if not running.begun:
+                await self._begin(running)
+            await self._finish(running)
+        except OrchctlError as error:
+            self._fail(running, error)
+        except OSError as error:
+            self._fail(running, OrchctlError(f"the command could not be written down: {error.strerror}"))
+        finally:
+            self.current = None
+
+    async def _begin(self, running: Running) -> None:
+        """Wait for the prompt, put everything in place, and only then write down that it begins."""
+        asked = running.asked
+        at = await self._prompt.wait(running)
+        running.prompts, running.begin_offset, running.ticks = at.prompts, at.offset, ticks()
+        if asked.timeout_s is not None:
+            running.escalation = Escalation(time.monotonic() + asked.timeout_s, asked.kill_after_s)
+        else:
+            running.escalation = Escalation(None, asked.kill_after_s)
+        running.command = replace(
+            running.command,
+            text=self._text(running),
+            cwd=at.cwd,
+            started_at=time.time(),
+            newlines=at.newlines,
+            start_offset=at.offset,
+        )
+        self._put_files(running)
+        self._journal("begin", running)
+        running.begun = True
+        running.safe_offset = running.begin_offset
+        running.news.tell()
+
+    def _text(self, running: Running) -> str:
+        return self.store.read_text(f"t{running.asked.exec_id}") if running.asked.spooled else running.command.text
+
+    def _put_files(self, running: Running) -> None:
+        asked, exec_id = running.asked, running.asked.exec_id
+        spool = f"{self.store.shell}/i{exec_id}"
+        files = bash.one_command(
+            self._session.spec.nonce,
+            self.store.shell,
+            exec_id,
+            running.command.text,
+            stdin={"null": "/dev/null", "spool": spool}.get(asked.stdin),
+            env=asked.env,
+            cwd=asked.cwd,
+            apart=(f"{self.store.shell}/o{exec_id}", f"{self.store.shell}/e{exec_id}") if asked.apart else None,
+        )
+        if asked.stdin == "spool":
+            self.store.put_part(f"i{exec_id}", 0, b"")
+        self.store.put(f"c{exec_id}", files.command)
+        self.store.put(f"{bash.TAG}{exec_id}", files.wrapper)
+
+    async def _finish(self, running: Running) -> None:
+        """Follow the log from where the command was typed to where it ended."""
+        scanner = MarkScanner(self._session.spec.nonce, running.begin_offset)
+        execution = Execution(running.asked.exec_id, running.prompts)
+        output = self._session.open_log()
+        offset, tries = running.begin_offset, 0
+        try:
+            while True:
+                ticket, closed = self._session.news.ticket, self._session.closed
+                data = output.read(offset)
+                offset += len(data)
+                end = self._scan(running, scanner, execution, data)
+                if end is not None:
+                    await self._ended(running, end, output.read(max(0, end.end - 2), 2))
+                    return
+                if data:
+                    continue
+                if closed:
+                    self._shell_ended(running, execution, offset)
+                    return
+                if execution.began_at is None and (tries == 0 or execution.dropped):
+                    tries += 1
+                    if tries > LINE_TRIES:
+                        raise Conflict("the shell does not run what is typed", code="not-at-prompt")
+                    execution.dropped = False
+                    await self._type(running, tries)
+                    continue
+                self._session.pair.watch(offset)
+                await self._wait(running, ticket)
+        finally:
+            output.close()
+            names = [f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", bash.TAG)]
+            self.store.remove(*names)
+
+    def _scan(self, running: Running, scanner: MarkScanner, execution: Execution, data: bytes) -> End | None:
+        end = None
+        for piece in scanner.feed(data):
+            if isinstance(piece, Mark) and end is None:
+                end = execution.take(piece)
+        if execution.output_at is not None and running.output_at is None:
+            running.output_at = execution.output_at
+            running.command = replace(running.command, start_offset=execution.output_at)
+        if end is None and data:
+            held = 2 if running.signalled else 0  # the newline a shell writes when a command was interrupted
+            running.safe_offset = max(running.safe_offset, scanner.safe_offset - held)
+            running.news.tell()
+        return end
+
+    async def _type(self, running: Running, attempt: int) -> None:
+        seen = await self._session.pair.look()
+        line = os.fsencode(bash.typed_line(self.store.shell, running.asked.exec_id))
+        once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
+        await self._session.pair.type(once, line + _ENTER[bool(seen["local"] & termios.ICANON)])
+
+    async def _wait(self, running: Running, ticket: asyncio.Event) -> None:
+        """For news, or for the next step against a command that is past its time."""
+        now = time.monotonic()
+        if running.left_at is not None and now >= running.left_at:
+            running.escalation.begin(now)
+        await self._escalate(running, running.escalation.due(now))
+        waits = [running.escalation.wait_s(now), running.left_at and max(0.0, running.left_at - now)]
+        limit = min((wait for wait in waits if wait is not None), default=None)
+        try:
+            async with asyncio.timeout(None if limit is None else limit + 0.01):
+                await _either(ticket, running.news.ticket)
+        except TimeoutError:
+            pass
+
+    async def _escalate(self, running: Running, step: Step) -> None:
+        if step is Step.NOTHING:
+            return
+        running.timed_out = running.signalled = True
+        self._session.pair.signal(signal.SIGINT)
+        if step in (Step.TERMINATE, Step.KILL):
+            number = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
+            await self._session.pair.sweep(running.ticks, number)
+        if step is Step.GIVE_UP:
+            raise Conflict("the shell did not come back after the time-out; the session is not usable", code="stuck")
+
+    # ends
+
+    async def _ended(self, running: Running, end: End, last: bytes) -> None:
+        if running.timed_out:
+            await self._sweep(running)
+        cut = 2 if running.signalled and end.completion == "prompt" and last == b"\r\n" else 0
+        seen = await self._session.pair.look() if not self._session.closed else None
+        if seen is not None and newline_mapping(seen) == "raw":
+            running.command = replace(running.command, newlines="raw")
+        running.output_at = end.start
+        self._close(
+            running,
+            exit_code=124 if running.timed_out else end.exit_code,
+            status=CommandStatus.TIMEOUT if running.timed_out else CommandStatus.EXITED,
+            completion=end.completion,
+            ran=end.ran,
+            start_offset=end.start,
+            end_offset=max(end.start, end.end - cut),
+        )
+
+    async def _sweep(self, running: Running) -> None:
+        """What a timed-out command left running ends with it."""
+        until = time.monotonic() + running.asked.kill_after_s
+        number = signal.SIGTERM
+        try:
+            while await self._session.pair.sweep(running.ticks, number):
+                await asyncio.sleep(LOOK_AGAIN_S)  # the kernel gives no event for the end of another's children
+                number = signal.SIGKILL if time.monotonic() >= until else signal.Signals.SIGTERM
+                if time.monotonic() >= until + 2:
+                    return
+        except Conflict:
+            return  # the session ended, and everything with it
+
+    def _shell_ended(self, running: Running, execution: Execution, offset: int) -> None:
+        """The shell itself ended: its wait status is the answer."""
+        status = self._session.view(with_output=False).exit_status
+        start = execution.output_at or execution.began_at or running.begin_offset
+        running.output_at = start
+        self._close(
+            running,
+            exit_code=124 if running.timed_out else status,
+            status=CommandStatus.TIMEOUT
+            if running.timed_out
+            else (CommandStatus.EXITED if status is not None else CommandStatus.ERROR),
+            completion="process",
+            error=None if status is not None else "the session is lost",
+            start_offset=start,
+            end_offset=offset,
+        )
+
+    def _close(self, running: Running, **fields: Any) -> None:
+        ended_at = time.time()
+        running.command = replace(
+            running.command, ended_at=ended_at, duration_s=ended_at - running.command.started_at, **fields
+        )
+        running.safe_offset = running.command.end_offset or running.safe_offset
+        self._journal("end", running)
+        if running.asked.record:
+            self.history.append(running.command)
+        running.news.tell()
+        self._session.news.tell()
+
+    def _fail(self, running: Running, error: OrchctlError) -> None:
+        """It was never run, or nobody can tell how it went."""
+        running.failure = error
+        if running.begun:
+            self._close(running, status=CommandStatus.ERROR, error=error.message)
+        running.news.tell()
+
+    def _journal(self, kind: str, running: Running) -> None:
+        command = running.command if running.asked.record else replace(running.command, text="")
+        self.store.append({"type": kind, "command": to_plain(command), **running.record()})
+
+    def _restore(self) -> None:
+        """The history; and a command that was begun and not ended is gone on with."""
+        open_ones: dict[str, dict[str, Any]] = {}
+        for record in self.store.read():
+            command = from_plain(Command, record["command"])
+            self._number = max(self._number, command.number)
+            if record["type"] == "begin":
+                open_ones[command.id] = record
+                continue
+            open_ones.pop(command.id, None)
+            asked = ExecCommand(session=command.session, exec_id=command.id, record=record["record"])
+            ended = Running(replace(asked, apart=record["apart"]), command, begun=True, output_at=command.start_offset)
+            ended.safe_offset = command.end_offset or command.start_offset
+            self._by_id[command.id] = ended
+            if record["record"]:
+                self.history.append(command)
+        for record in open_ones.values():
+            self._resume(record)
+
+    def _resume(self, record: dict[str, Any]) -> None:
+        command = from_plain(Command, record["command"])
+        asked = ExecCommand(
+            session=command.session,
+            exec_id=command.id,
+            apart=record["apart"],
+            record=record["record"],
+            detach=record["detach"],
+            kill_after_s=record["kill_after_s"],
+        )
+        running = Running(asked, command, begun=True, prompts=record["prompts"], ticks=record["ticks"])
+        running.begin_offset = running.safe_offset = record["begin_offset"]
+        at = record["timeout_at"]
+        begins_at = time.monotonic() + at - time.time() if at is not None else None
+        running.escalation = Escalation(begins_at, asked.kill_after_s)
+        running.leave(patience_s=COME_BACK_S)
+        self._by_id[command.id] = running
+        self._waiting.append(running)
+
+
+async def _either(*events: asyncio.Event) -> None:
+    """Until one of them is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

@@ -1,0 +1,225 @@
+"""Commands in a live shell: run, detach, look back, wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import re
+from dataclasses import replace
+
+from orchctl.errors import BadInput, Conflict, NoSuchSession
+from orchctl.model.command import Command
+from orchctl.protocol import messages
+from orchctl.protocol.framing import DATA_LIMIT_BYTES
+from orchctl.store.output import OutputLog
+from orchctl.supervisor.ancestry import descends_from
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.call import Call
+from orchctl.supervisor.commands import Commands
+from orchctl.supervisor.running import Running
+from orchctl.supervisor.session import SupervisedSession
+
+PAGE = 50  # commands in one message
+TEXT_IN_HISTORY = 4096  # of a command's text; all of it is in commands.jnl
+APART_AGAIN_S = 0.05  # plain files give no event when they grow
+_EXEC_ID = re.compile(r"[A-Za-z0-9-]{8,40}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SPOOLS = {"stdin": "i", "text": "t"}
+
+
+async def exec_command(app: Supervisor, call: Call, asked: messages.ExecCommand) -> None:
+    """Run it, or come back to it; answered by its output and then by how it ended."""
+    _check(asked)
+    session, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
+    running = commands.submit(asked)
+    running.enter()
+    try:
+        await _watch(call, session, commands, running, asked.offset)
+    finally:
+        running.leave()
+
+
+async def _watch(
+    call: Call, session: SupervisedSession, commands: Commands, running: Running, offset: int | None
+) -> None:
+    while not running.begun and not running.over:
+        ticket = running.news.ticket
+        await ticket.wait()
+    if running.failure is not None and not running.begun:
+        raise running.failure
+    await call.say(messages.CommandBegins(command=_short(running)))
+    if running.asked.detach and not running.over:
+        await call.say(messages.CommandEnds(command=_short(running)))
+        return
+    log = session.open_log()
+    try:
+        if running.asked.apart:
+            await _send_apart(call, commands, running)
+        else:
+            await _send(call, log, running, offset)
+    finally:
+        log.close()
+    if running.failure is not None:
+        raise running.failure
+    await call.say(messages.CommandEnds(command=_short(running)))
+
+
+async def _send(call: Call, log: OutputLog, running: Running, offset: int | None) -> None:
+    """Output as it becomes certain that it is output."""
+    while True:
+        ticket, over = running.news.ticket, running.over
+        if over and not running.command.ran:
+            await call.say(messages.CommandBegins(command=_short(running)))
+        if running.output_at is not None and not (running.command.ran is False and not over):
+            at = max(offset or 0, running.output_at)
+            while data := log.read(at, min(DATA_LIMIT_BYTES, max(0, running.safe_offset - at))):
+                await call.send_output(at, data)
+                at += len(data)
+            offset = at
+        if over:
+            return
+        if ticket is running.news.ticket:
+            await ticket.wait()
+
+
+async def _send_apart(call: Call, commands: Commands, running: Running) -> None:
+    names = {1: f"o{running.asked.exec_id}", 2: f"e{running.asked.exec_id}"}
+    at = {1: 0, 2: 0}
+    while True:
+        ticket, over = running.news.ticket, running.over
+        for channel, name in names.items():
+            while data := commands.store.read_part(name, at[channel], DATA_LIMIT_BYTES):
+                await call.send_output(at[channel], data, channel)
+                at[channel] += len(data)
+        if over:
+            commands.store.remove(*names.values())
+            return
+        try:
+            async with asyncio.timeout(APART_AGAIN_S):
+                await ticket.wait()
+        except TimeoutError:
+            pass
+
+
+async def put_spool(app: Supervisor, call: Call, asked: messages.PutSpool) -> None:
+    """A part of what a command is to read, or of its own text."""
+    if not _EXEC_ID.fullmatch(asked.exec_id) or asked.what not in SPOOLS or asked.offset < 0:
+        raise BadInput("a part of nothing that is known")
+    _, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
+    try:
+        data = base64.b64decode(asked.data_b64, validate=True)
+    except (binascii.Error, ValueError):
+        raise BadInput("the part is not base64") from None
+    commands.store.put_part(f"{SPOOLS[asked.what]}{asked.exec_id}", asked.offset, data)
+    await call.say(messages.Done())
+
+
+async def detach(app: Supervisor, call: Call, asked: messages.DetachCommand) -> None:
+    """The command goes on, whoever leaves."""
+    session = app.registry.find(asked.session, asked.own_manager)
+    running = session.commands.find(asked.exec_id) if session.commands is not None else None
+    if running is not None:
+        running.detach()
+    await call.say(messages.Done())
+
+
+async def history(app: Supervisor, call: Call, asked: messages.GetHistory) -> None:
+    """Oldest first; what runs now is the last."""
+    session = app.registry.find(asked.session, asked.own_manager)
+    found = []
+    if session.commands is not None:
+        found = list(session.commands.history)
+        current = session.commands.current
+        if current is not None and current.begun and not current.over and current.asked.record:
+            found.append(current.command)
+    texts = [replace(one, text=one.text[:TEXT_IN_HISTORY]) for one in found]
+    pages = [texts[start : start + PAGE] for start in range(0, len(texts), PAGE)] or [[]]
+    for number, page in enumerate(pages, 1):
+        await call.say(messages.SomeCommands(commands=tuple(page), more=number < len(pages)))
+
+
+async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None:
+    """Answered with the first condition that holds."""
+    session = app.registry.find(asked.session, asked.own_manager)
+    if session.run.pid is not None and descends_from(call.peer, session.run.pid):
+        raise Conflict("a program cannot wait for the session it runs in", code="own-session")
+    if not asked.conditions or not set(asked.conditions) <= {"exit", "command", "prompt", "quiet"}:
+        raise BadInput(f"unknown conditions: {', '.join(asked.conditions)}", code="bad-condition")
+    if session.commands is None and {"command", "prompt"} & set(asked.conditions):
+        raise Conflict("the session is not a shell that tells its prompts", code="not-a-shell")
+    loop = asyncio.get_running_loop()
+    size, since = session.view().output.next_offset, loop.time()
+    while True:
+        ticket = session.news.ticket
+        if (now_size := session.view().output.next_offset) != size:
+            size, since = now_size, loop.time()
+        fired = await _holds(session, asked, loop.time() - since)
+        if fired is not None:
+            await call.say(messages.Fired(condition=fired, session=session.view()))
+            return
+        session.pair.watch(size)
+        left = asked.quiet_s - (loop.time() - since) if "quiet" in asked.conditions else None
+        try:
+            async with asyncio.timeout(left if "prompt" not in asked.conditions else 0.1):
+                await ticket.wait()
+        except TimeoutError:
+            pass
+
+
+async def _holds(session: SupervisedSession, asked: messages.WaitFor, quiet_s: float) -> str | None:
+    for condition in asked.conditions:
+        commands = session.commands
+        if condition == "exit" and session.closed:
+            return condition
+        if condition == "command" and commands is not None and commands.idle:
+            return condition
+        if condition == "prompt" and commands is not None and not session.closed and await commands.at_prompt():
+            return condition
+        if condition == "quiet" and quiet_s >= asked.quiet_s:
+            return condition
+    if session.closed:
+        raise NoSuchSession("the session ended first", code="session-ended")
+    return None
+
+
+def _check(asked: messages.ExecCommand) -> None:
+    if not _EXEC_ID.fullmatch(asked.exec_id):
+        raise BadInput("a command's id is 8 to 40 letters, digits and dashes")
+    if "\0" in asked.text or any("\0" in word for word in (*asked.argv, *asked.env.values(), asked.cwd or "")):
+        raise BadInput("a NUL byte in the command, which no shell can take", code="nul-byte")
+    bad = next((name for name in asked.env if not _NAME.fullmatch(name)), None)
+    if bad is not None:
+        raise BadInput(f"{bad!r} is not the name of a variable", code="bad-env")
+    if asked.stdin not in ("null", "spool", "tty"):
+        raise BadInput(f"stdin is {asked.stdin!r}")
+    for seconds in (asked.timeout_s, asked.kill_after_s, asked.wait_prompt_s):
+        if seconds is not None and not 0 <= seconds <= 10 * 365 * 86400:
+            raise BadInput(f"{seconds} seconds", code="bad-duration")
+
+
+def _shell(
+    app: Supervisor, call: Call, text: str, own_manager: str, exec_id: str
+) -> tuple[SupervisedSession, Commands]:
+    """The session and its commands; one that has ended only for a command that was run in it."""
+    session = app.registry.find(text, own_manager)
+    commands = session.commands
+    if commands is not None and commands.find(exec_id) is not None:
+        return session, commands
+    if session.closed:
+        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
+    if session.run.pid is not None and descends_from(call.peer, session.run.pid):
+        raise Conflict("a command cannot be run in the session that asks for it", code="own-session")
+    if commands is None:
+        name = session.spec.command[0].rpartition("/")[2]
+        raise Conflict(
+            f"the session runs {name!r}, which is not a shell that tells its prompts; nothing was typed "
+            "('send' types into any program)",
+            code="not-at-prompt",
+        )
+    return session, commands
+
+
+def _short(running: Running) -> Command:
+    command = running.command
+    return replace(command, text=command.text[:TEXT_IN_HISTORY])

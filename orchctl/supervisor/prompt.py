@@ -1,0 +1,144 @@
+"""Whether a session's shell waits for a command: by its marks, by what was typed, and by the kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import termios
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from orchctl.core.marks import Mark, MarkScanner, last_marks
+from orchctl.errors import Conflict
+
+if TYPE_CHECKING:
+    from orchctl.supervisor.running import Running
+    from orchctl.supervisor.session import SupervisedSession
+
+LOOK_BACK_BYTES = (1 << 14, 1 << 18, 1 << 22)  # the last mark is near the end, as a rule
+SETTLE_S = 0.5  # what was just typed may be about to be done
+RETURN_S = 10.0  # after a command's end the prompt is on its way, however slow it is to draw
+LOOK_AGAIN_S = 0.02
+STILL_LOOKS = 8  # without a prompt mark: the shell is seen to read the terminal so many times running
+_OTHER_MAPPINGS = termios.OCRNL | termios.ONOCR | termios.ONLRET | termios.TABDLY
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A look at the prompt."""
+
+    ready: bool
+    reason: str
+    returning: bool
+    reading: bool
+    prompts: int
+    offset: int
+    cwd: str | None
+    newlines: str
+
+
+class Prompt:
+    """Of one session whose shell makes marks."""
+
+    def __init__(self, session: SupervisedSession) -> None:
+        self._session = session
+
+    async def first(self) -> None:
+        """Until the shell has shown its first prompt; from then on the session is live."""
+        scanner, offset = MarkScanner(self._session.spec.nonce, 0), 0
+        log = self._session.open_log()
+        try:
+            while not self._session.closed:
+                ticket = self._session.news.ticket
+                data = log.read(offset)
+                offset += len(data)
+                if any(isinstance(piece, Mark) and piece.kind == "P" for piece in scanner.feed(data)):
+                    self._session.run.prompted()
+                    self._session.news.tell()
+                    return
+                if not data:
+                    self._session.pair.watch(offset)
+                    await ticket.wait()
+        finally:
+            log.close()
+
+    async def wait(self, running: Running) -> Place:
+        """Until the shell waits for a command; `not-at-prompt` when it does something else instead."""
+        asked = running.asked
+        began = time.monotonic()
+        patience_s = asked.wait_prompt_s or 0.0
+        still = 0
+        while True:
+            ticket = self._session.news.ticket
+            if self._session.closed:
+                raise Conflict("the session has ended", code="session-ended")
+            if running.left_at is not None and time.monotonic() >= running.left_at:
+                raise Conflict("the caller is gone", code="caller-gone")
+            place = await self.look()
+            still = still + 1 if place.reading and place.returning else 0
+            if place.ready or still >= STILL_LOOKS:
+                return place
+            starting = self._session.run.started_at is not None and not self._session.run.prompted_once
+            limit = RETURN_S if place.returning else SETTLE_S
+            if time.monotonic() - began > max(patience_s, limit) and not (starting and asked.wait_prompt_s is None):
+                raise Conflict(place.reason, code="not-at-prompt")
+            self._session.pair.watch(place.offset)
+            try:
+                async with asyncio.timeout(LOOK_AGAIN_S):
+                    await ticket.wait()
+            except TimeoutError:
+                pass
+
+    async def look(self) -> Place:
+        """One look, at the log and at the terminal."""
+        seen = await self._session.pair.look()
+        log = self._session.open_log()
+        try:
+            end = log.end
+            marks = self._last_marks(log, end)
+        finally:
+            log.close()
+        last = marks[-1] if marks else None
+        prompt = next((mark for mark in reversed(marks) if mark.kind == "P"), None)
+        own = seen["front"] == seen["child"]
+        untouched = last is not None and last.kind == "P" and last.start >= seen["typed_at"]
+        reason = _reason(seen, own=own, touched=last is not None and not untouched)
+        return Place(
+            ready=own and untouched,
+            reason=reason,
+            returning=last is not None and last.kind in ("B", "C", "D"),
+            reading=bool(seen["reading"]),
+            prompts=int(prompt.args[0]) if prompt and prompt.args and prompt.args[0].isdigit() else 0,
+            offset=end,
+            cwd=seen["cwd"],
+            newlines=newline_mapping(seen),
+        )
+
+    def _last_marks(self, log: Any, end: int) -> list[Mark]:
+        for back in LOOK_BACK_BYTES:
+            start = max(0, end - back)
+            marks = last_marks(self._session.spec.nonce, log.read(start, end - start), start)
+            if any(mark.kind == "P" for mark in marks) or start == 0:
+                return marks
+        return marks
+
+
+def _reason(seen: dict[str, Any], *, own: bool, touched: bool) -> str:
+    if not own:
+        return f"{seen['name'] or 'another program'} is in front, not the shell; nothing was typed"
+    if touched and seen["reading"]:
+        return "something is typed at the prompt already; nothing was added to it"
+    return "the shell is not at its prompt; nothing was typed"
+
+
+def newline_mapping(seen: dict[str, Any]) -> str:
+    """`mapped` while the terminal makes \\r\\n of \\n and nothing else."""
+    modes = seen["output"]
+    maps = modes & termios.OPOST and modes & termios.ONLCR and not modes & _OTHER_MAPPINGS
+    return "mapped" if maps else "raw"
+
+
+def ticks() -> int:
+    """Clock ticks since boot, as /proc counts them."""
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))

@@ -1,0 +1,72 @@
+"""One command under way: what was asked, what is known by now, and who watches."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from orchctl.core.escalation import Escalation
+from orchctl.errors import OrchctlError
+from orchctl.model.command import Command, CommandStatus
+from orchctl.protocol.messages import ExecCommand
+from orchctl.supervisor.news import News
+
+CALLER_GONE_S = 5.0  # a caller that is gone for so long takes its command along
+COME_BACK_S = 30.0  # after a change of supervisors, callers need a moment
+
+
+@dataclass(slots=True)
+class Running:
+    """Shared by the task that runs it and the calls that watch it."""
+
+    asked: ExecCommand
+    command: Command
+    news: News = field(default_factory=News)
+    begun: bool = False
+    prompts: int = 0  # how many prompts there had been when it was typed
+    begin_offset: int = 0  # where the log ended when it was typed
+    ticks: int = 0  # when that was, in clock ticks since boot
+    output_at: int | None = None
+    safe_offset: int = 0
+    signalled: bool = False
+    timed_out: bool = False
+    failure: OrchctlError | None = None
+    viewers: int = 0
+    left_at: float | None = None
+    escalation: Escalation = field(default_factory=lambda: Escalation(None, 0))
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.failure is not None or self.command.status is not CommandStatus.RUNNING
+
+    def enter(self) -> None:
+        """Somebody watches."""
+        self.viewers += 1
+        self.left_at = None
+
+    def leave(self, *, patience_s: float = CALLER_GONE_S) -> None:
+        """One watches no more; the last one takes the command along, after a while."""
+        self.viewers = max(0, self.viewers - 1)
+        if self.viewers == 0 and not self.asked.detach:
+            self.left_at = time.monotonic() + patience_s
+        self.news.tell()
+
+    def detach(self) -> None:
+        """Let it go on, whoever leaves."""
+        self.asked = replace(self.asked, detach=True)
+        self.left_at = None
+
+    def record(self) -> dict[str, Any]:
+        """What the next supervisor needs to finish it."""
+        return {
+            "prompts": self.prompts,
+            "begin_offset": self.begin_offset,
+            "ticks": self.ticks,
+            "apart": self.asked.apart,
+            "record": self.asked.record,
+            "detach": self.asked.detach,
+            "kill_after_s": self.asked.kill_after_s,
+            "timeout_at": self.escalation.begins_at and time.time() + self.escalation.begins_at - time.monotonic(),
+        }
