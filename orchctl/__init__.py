@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from orchctl.version import VERSION
 
 __version__ = VERSION
-__all__ = ["Chunk", "Client", "Command", "OrchctlError", "Result", "Session", "__version__"]
+__all__ = ["Chunk", "Client", "Command", "OrchctlError", "Result", "Session", "SessionHandle", "__version__"]
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
+    from orchctl.client.handle import SessionHandle
     from orchctl.errors import OrchctlError
     from orchctl.model.command import Command, Result
     from orchctl.model.session import Session
@@ -27,6 +28,7 @@ _HOMES = {
     "OrchctlError": "orchctl.errors",
     "Result": "orchctl.model.command",
     "Session": "orchctl.model.session",
+    "SessionHandle": "orchctl.client.handle",
 }
 
 

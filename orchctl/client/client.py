@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from orchctl.client import start
 from orchctl.client.connection import Connection, ConnectionLost
+from orchctl.client.handle import SessionHandle
 from orchctl.client.output import OutputStream, search
 from orchctl.client.patience import Patience
 from orchctl.client.surroundings import environment, soft_limits, umask
@@ -66,7 +67,7 @@ class Client:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] = (80, 24),
-    ) -> Session:
+    ) -> SessionHandle:
         """Start `command`, or the user's shell, in a terminal of its own."""
         import uuid
 
@@ -83,7 +84,11 @@ class Client:
             umask=umask(),
             limits=soft_limits(),
         )
-        return self._ask(asked, messages.OneSession).session
+        return SessionHandle(self, self._ask(asked, messages.OneSession).session)
+
+    def session(self, text: str) -> SessionHandle:
+        """A session that is there, by id, name, prefix or `@last`."""
+        return SessionHandle(self, self.info(text))
 
     def list(self, *, managed_by: str | None = None, ended_too: bool = False) -> list[Session]:
         """The live sessions, oldest first; those under `managed_by` only; ended ones too if asked."""

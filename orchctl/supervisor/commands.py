@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LINE_TRIES = 3  # a line that a late interrupt threw away is typed again
 LOOK_AGAIN_S = 0.05
+SCAN_BYTES = 1 << 18
 _ENTER = {True: b"\n", False: b"\r"}  # a terminal in line mode takes a newline, a line editor a return
 
 
@@ -87,21 +88,15 @@ class Commands:
 
     async def tend(self, tasks: asyncio.TaskGroup) -> None:
         """Run what comes, until the session is over."""
-        first = tasks.create_task(self._prompt.first())
-        try:
-            while not self._session.closed:
-                ticket = self._session.news.ticket
-                self._arrived.clear()
-                if self._waiting:
-                    await self._run(self._waiting[0])
-                    self._waiting.popleft()
-                    continue
-                await _either(ticket, self._arrived)
-        finally:
-            first.cancel()
-            for running in self._waiting:
-                if not running.over:
-                    self._fail(running, Conflict("the session has ended", code="session-ended"))
+        tasks.create_task(self._prompt.first())
+        while self._waiting or not (self._session.closed or self._session.pair.gone.is_set()):
+            ticket = self._session.news.ticket
+            self._arrived.clear()
+            if self._waiting:
+                await self._run(self._waiting[0])
+                self._waiting.popleft()
+                continue
+            await _either(ticket, self._arrived)
 
     async def _run(self, running: Running) -> None:
         self.current = running
@@ -169,13 +164,15 @@ class Commands:
         try:
             while True:
                 ticket, closed = self._session.news.ticket, self._session.closed
-                data = output.read(offset)
+                data = output.read(offset, SCAN_BYTES)
                 offset += len(data)
                 end = self._scan(running, scanner, execution, data)
                 if end is not None:
                     await self._ended(running, end, output.read(max(0, end.end - 2), 2))
                     return
-                if data:
+                if data:  # a command may write faster than this reads, and is not to hold up time or others
+                    await self._check_time(running)
+                    await asyncio.sleep(0)
                     continue
                 if closed:
                     self._shell_ended(running, execution, offset)
@@ -214,12 +211,17 @@ class Commands:
         once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
         await self._session.pair.type(once, line + _ENTER[bool(seen["local"] & termios.ICANON)])
 
-    async def _wait(self, running: Running, ticket: asyncio.Event) -> None:
-        """For news, or for the next step against a command that is past its time."""
+    async def _check_time(self, running: Running) -> None:
+        """Take the next step against a command that is past its time, or whose caller is gone."""
         now = time.monotonic()
         if running.left_at is not None and now >= running.left_at:
             running.escalation.begin(now)
         await self._escalate(running, running.escalation.due(now))
+
+    async def _wait(self, running: Running, ticket: asyncio.Event) -> None:
+        """For news, or until the next step is due."""
+        await self._check_time(running)
+        now = time.monotonic()
         waits = [running.escalation.wait_s(now), running.left_at and max(0.0, running.left_at - now)]
         limit = min((wait for wait in waits if wait is not None), default=None)
         try:

@@ -36,6 +36,7 @@ class Place:
     offset: int
     cwd: str | None
     newlines: str
+    line_mode: bool
 
 
 class Prompt:
@@ -49,7 +50,7 @@ class Prompt:
         scanner, offset = MarkScanner(self._session.spec.nonce, 0), 0
         log = self._session.open_log()
         try:
-            while not self._session.closed:
+            while not (self._session.closed or self._session.pair.gone.is_set()):
                 ticket = self._session.news.ticket
                 data = log.read(offset)
                 offset += len(data)
@@ -113,6 +114,7 @@ class Prompt:
             offset=end,
             cwd=seen["cwd"],
             newlines=newline_mapping(seen),
+            line_mode=bool(seen["local"] & termios.ICANON),
         )
 
     def _last_marks(self, log: Any, end: int) -> list[Mark]:

@@ -15,6 +15,7 @@ from orchctl.core import bash, environment, manager, selector, shells
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, OrchctlError
 from orchctl.protocol.messages import SpawnSession
 from orchctl.store.sessions import SessionStore, Spec
+from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.zygote import ZygoteLink
 
@@ -43,7 +44,7 @@ class Registry:
                 continue
             session = SupervisedSession(spec, self._store)
             self._sessions[session_id] = session
-            self._tasks.create_task(session.tend(None))
+            self._tasks.create_task(guarded(f"session {session_id}", session.tend(None)))
 
     def all(self) -> list[SupervisedSession]:
         """In the order of their creation."""
@@ -127,7 +128,7 @@ class Registry:
                 ours.close()
                 await self._zygote.replacement()
                 return
-        self._tasks.create_task(session.tend(ours))
+        self._tasks.create_task(guarded(f"session {session.spec.id}", session.tend(ours)))
         await session.pair.greeted.wait()
         session.look()
 

@@ -16,6 +16,7 @@ from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.handlers import HANDLERS
 from orchctl.version import VERSION
 
@@ -47,7 +48,7 @@ class Server:
                 await asyncio.sleep(RETRY_ACCEPT_S)
                 continue
             connection.setblocking(False)
-            self._tasks.create_task(self._converse(connection))
+            self._tasks.create_task(guarded("a connection", self._converse(connection)))
 
     def say_goodbye(self) -> None:
         """Tell everybody that this end is meant, so that nobody comes back and starts another."""
@@ -106,7 +107,7 @@ class _Conversation:
                         task = calls.create_task(self._take(frame))
                         started.add(task)
                         task.add_done_callback(started.discard)
-                    data = await self._reader.read(1 << 16)
+                    data = await _received(self._reader)
                     if not data:
                         return
                     frames = list(self._decoder.feed(data))
@@ -147,8 +148,16 @@ def _our_hello() -> hello.Hello:
     return hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())
 
 
+async def _received(reader: asyncio.StreamReader) -> bytes:
+    """Bytes, or b'' when the other end is gone, however it went."""
+    try:
+        return await reader.read(1 << 16)
+    except OSError:
+        return b""
+
+
 async def _first_frames(reader: asyncio.StreamReader, decoder: framing.Decoder) -> list[framing.Frame]:
-    while data := await reader.read(1 << 16):
+    while data := await _received(reader):
         if frames := list(decoder.feed(data)):
             return frames
     raise EOFError

@@ -43,9 +43,9 @@ class SupervisedSession:
                 tasks.create_task(self.commands.tend(tasks))
             await self.pair.tend(first)
             self.look()
-        if not self.closed and self.run.failure is None:
-            self._lose()
-        self.news.tell()
+            if not self.closed and self.run.failure is None:
+                self._lose()
+            self.news.tell()
 
     def look(self) -> None:
         """Read what the pair has written since the last look."""

@@ -33,6 +33,7 @@ OURS_FOR_LIST = {
     "orchctl.client",
     "orchctl.client.client",
     "orchctl.client.connection",
+    "orchctl.client.handle",
     "orchctl.client.output",
     "orchctl.client.patience",
     "orchctl.client.start",

@@ -60,7 +60,7 @@ def spawn_command(
         )
         if not (wait or follow):
             if as_json:
-                show_json(session)
+                show_json(session.value)
             elif not quiet:
                 click.echo(session.id)
             return 0

@@ -1,0 +1,74 @@
+"""One session in the hands of a Python program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from orchctl.model.command import Command, Result
+from orchctl.model.session import Session
+from orchctl.model.supervisor import KillReport
+
+if TYPE_CHECKING:
+    from orchctl.client.client import Client
+    from orchctl.client.output import OutputStream
+
+
+class SessionHandle:
+    """A session and the client to reach it by; `value` is as of when it was last looked at."""
+
+    def __init__(self, client: Client, value: Session) -> None:
+        self._client = client
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"<session {self.value.name or self.id} {self.value.state.value}>"
+
+    @property
+    def id(self) -> str:
+        """Its id, which never changes."""
+        return self.value.id
+
+    def info(self) -> Session:
+        """A new look at it."""
+        self.value = self._client.info(self.id)
+        return self.value
+
+    def exec(self, command: str | Sequence[str], **options: Any) -> Result:
+        """Run a command in its live shell; the options are those of `Client.exec`."""
+        return self._client.exec(self.id, command, **options)
+
+    def history(self) -> Sequence[Command]:
+        """The commands run in its shell."""
+        return self._client.history(self.id)
+
+    def wait(self, *, timeout_s: float | None = None) -> Session:
+        """Until it is closed."""
+        self.value = self._client.wait(self.id, timeout_s=timeout_s)
+        return self.value
+
+    def wait_for(self, *conditions: str, quiet_s: float = 2.0, timeout_s: float | None = None) -> str:
+        """The first of `exit`, `command`, `prompt` and `quiet` that holds."""
+        fired, self.value = self._client.wait_for(self.id, *conditions, quiet_s=quiet_s, timeout_s=timeout_s)
+        return fired
+
+    def wait_for_output(self, pattern: str, *, timeout_s: float | None = None) -> re.Match[bytes]:
+        """The first match since the last input, or from now on."""
+        return self._client.wait_for_output(self.id, pattern, timeout_s=timeout_s)
+
+    def output(self, *, offset: int | None = None, lines: int | None = None, follow: bool = False) -> OutputStream:
+        """Its log."""
+        return self._client.output(self.id, offset=offset, lines=lines, follow=follow)
+
+    def send(self, data: bytes, *, once: str | None = None) -> None:
+        """Type into it."""
+        self._client.send(self.id, data, once=once)
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does there."""
+        self._client.interrupt(self.id)
+
+    def kill(self, *, grace_s: float = 5.0) -> KillReport:
+        """End it, with everything it started."""
+        return self._client.kill(self.id, grace_s=grace_s)
