@@ -184,7 +184,7 @@ class Client:
         """The same as a stream: iterate for the output as it comes."""
         from orchctl.client.exec import CommandStream
 
-        return CommandStream(session, command, options, self._own_manager, self._connect)
+        return CommandStream(session, command, options, self._own_manager, self._lend, self._take_back)
 
     def detach(self, session: str, exec_id: str) -> None:
         """Let a command go on without anybody waiting for it."""
@@ -285,6 +285,18 @@ class Client:
             connection.close()
             raise
         return connection
+
+    def _lend(self) -> Connection:
+        """Our connection, for somebody who needs one alone; the next to ask makes another."""
+        connection, self._connection = self._connection or self._connect(), None
+        connection.expires_at = None
+        return connection
+
+    def _take_back(self, connection: Connection) -> None:
+        if self._connection is None:
+            self._connection = connection
+        else:
+            connection.close()
 
     def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T:
         return self._persist(lambda connection: _expect(connection.ask(request), kind), timeout_s=timeout_s)

@@ -31,8 +31,10 @@ class Connection:
         self._frames: list[framing.Frame] = []
         self._number = 0
         self.expires_at: float | None = None
+        self._greeted = False
         try:
             self.hello = self._greet()
+            self._greeted = True
         except BaseException:
             connected.close()
             raise
@@ -103,6 +105,8 @@ class Connection:
                 yield self._frames.pop(0)
             if self.expires_at is not None:
                 self._socket.settimeout(max(0.001, self.expires_at - time.monotonic()))
+            elif self._greeted:
+                self._socket.settimeout(None)
             try:
                 data = self._socket.recv(1 << 18)
             except TimeoutError:

@@ -48,13 +48,15 @@ class CommandStream:
         command: str | Sequence[str],
         options: Options,
         own_manager: str,
-        connect: Callable[[], Connection],
+        borrow: Callable[[], Connection],
+        give_back: Callable[[Connection], None],
     ) -> None:
         self.exec_id = secrets.token_hex(8)
         self.session = session
         self._options = options
         self._own_manager = own_manager
-        self._connect = connect
+        self._borrow = borrow
+        self._give_back = give_back
         self._asked, self._spools = self._request(command)
         self._seen = {0: 0, 1: 0, 2: 0}
         self._views: dict[int, View] = {0: RawView(), 1: RawView(), 2: RawView()}
@@ -87,7 +89,8 @@ class CommandStream:
                 yield channel, rest
 
     def _read(self) -> Iterator[tuple[int, bytes]]:
-        connection = self._connect()
+        connection = self._borrow()
+        whole = False
         try:
             for part in self._spools:
                 connection.ask(part)
@@ -98,13 +101,17 @@ class CommandStream:
                     self._begin(item.command)
                 elif isinstance(item, CommandEnds):
                     self.command = item.command
+                    whole = True
                     return
                 elif isinstance(item, Data):
                     yield from self._take(item)
                 elif not isinstance(item, Done):
                     raise PeerBroke(f"{item.kind!r} came in the middle of a command", code="bad-stream")
         finally:
-            connection.close()
+            if whole:
+                self._give_back(connection)
+            else:  # something of it may still come
+                connection.close()
 
     def _begin(self, command: Command) -> None:
         if self.command is None and not self._options.raw:

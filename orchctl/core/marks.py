@@ -35,8 +35,8 @@ class MarkScanner:
 
     def __init__(self, nonce: str, offset: int) -> None:
         self._prefix = prefix(nonce)
-        self._buffer = b""
-        self._offset = offset
+        self._held = b""
+        self._offset = offset  # of the first byte that is held
 
     @property
     def safe_offset(self) -> int:
@@ -45,35 +45,48 @@ class MarkScanner:
 
     def feed(self, data: bytes) -> list[Chunk | Mark]:
         """The pieces that are certain by now; what may be the beginning of a mark waits."""
-        self._buffer += data
+        data = self._held + data
         found: list[Chunk | Mark] = []
-        while (piece := self._next()) is not None:
-            found.append(piece)
-            self._offset += (length := piece.end - self._offset)
-            self._buffer = self._buffer[length:]
+        at = 0
+        while (start := data.find(self._prefix, at)) >= 0:
+            end = data.find(b"\x07", start, start + LIMIT_BYTES)
+            if end < 0 and len(data) - start < LIMIT_BYTES:
+                break
+            stop = start if end >= 0 else start + 1  # one that never ends is output
+            self._text(found, data[at:stop])
+            at = stop
+            if end >= 0:
+                found.append(self._mark(data[start : end + 1]))
+                at = end + 1
+        else:
+            start = len(data) - self._unsure(data[at:])
+        self._text(found, data[at:start])
+        self._held = data[start:]
         return found
 
-    def _next(self) -> Chunk | Mark | None:
-        start = self._buffer.find(self._prefix)
-        if start != 0:
-            return self._text(start if start > 0 else len(self._buffer) - self._unsure())
-        end = self._buffer.find(b"\x07", 0, LIMIT_BYTES)
-        if end >= 0:
-            kind, *args = self._buffer[len(self._prefix) : end].decode("latin-1").split(";")
-            return Mark(kind, tuple(args), self._offset, self._offset + end + 1)
-        return self._text(1) if len(self._buffer) >= LIMIT_BYTES else None  # it never ends: it is output
+    def _text(self, found: list[Chunk | Mark], data: bytes) -> None:
+        if data:
+            found.append(Chunk(self._offset, data))
+            self._offset += len(data)
 
-    def _text(self, length: int) -> Chunk | None:
-        return Chunk(self._offset, self._buffer[:length]) if length else None
+    def _mark(self, data: bytes) -> Mark:
+        start, self._offset = self._offset, self._offset + len(data)
+        return _parsed(data[len(self._prefix) : -1], start, self._offset)
 
-    def _unsure(self) -> int:
+    def _unsure(self, data: bytes) -> int:
         """How many last bytes could be the beginning of a mark."""
-        for length in range(min(len(self._prefix) - 1, len(self._buffer)), 0, -1):
-            if self._buffer.endswith(self._prefix[:length]):
+        for length in range(min(len(self._prefix) - 1, len(data)), 0, -1):
+            if data.endswith(self._prefix[:length]):
                 return length
         return 0
 
 
-def last_marks(nonce: str, data: bytes, offset: int) -> list[Mark]:
+def whole_marks(nonce: str, data: bytes, offset: int) -> list[Mark]:
     """All whole marks in `data`, which begins at `offset`."""
-    return [piece for piece in MarkScanner(nonce, offset).feed(data) if isinstance(piece, Mark)]
+    pattern = re.compile(re.escape(prefix(nonce)) + rb"([^\x07]{0,150})\x07")
+    return [_parsed(found[1], offset + found.start(), offset + found.end()) for found in pattern.finditer(data)]
+
+
+def _parsed(words: bytes, start: int, end: int) -> Mark:
+    kind, *args = words.decode("latin-1").split(";")
+    return Mark(kind, tuple(args), start, end)

@@ -116,6 +116,7 @@ class Commands:
         asked = running.asked
         at = await self._prompt.wait(running)
         running.prompts, running.begin_offset, running.ticks = at.prompts, at.offset, ticks()
+        running.line_mode = at.line_mode
         if asked.timeout_s is not None:
             running.escalation = Escalation(time.monotonic() + asked.timeout_s, asked.kill_after_s)
         else:
@@ -206,10 +207,11 @@ class Commands:
         return end
 
     async def _type(self, running: Running, attempt: int) -> None:
-        seen = await self._session.pair.look()
+        if running.line_mode is None or attempt > 1:
+            running.line_mode = bool((await self._session.pair.look())["local"] & termios.ICANON)
         line = os.fsencode(bash.typed_line(self.store.shell, running.asked.exec_id))
         once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
-        await self._session.pair.type(once, line + _ENTER[bool(seen["local"] & termios.ICANON)])
+        await self._session.pair.type(once, line + _ENTER[running.line_mode])
 
     async def _check_time(self, running: Running) -> None:
         """Take the next step against a command that is past its time, or whose caller is gone."""

@@ -9,14 +9,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core.marks import Mark, MarkScanner, last_marks
+from orchctl.core.marks import Mark, MarkScanner, whole_marks
 from orchctl.errors import Conflict
 
 if TYPE_CHECKING:
     from orchctl.supervisor.running import Running
     from orchctl.supervisor.session import SupervisedSession
 
-LOOK_BACK_BYTES = (1 << 14, 1 << 18, 1 << 22)  # the last mark is near the end, as a rule
+LOOK_BACK_BYTES = (1 << 11, 1 << 14, 1 << 18, 1 << 22)  # the last mark is near the end, as a rule
 SETTLE_S = 0.5  # what was just typed may be about to be done
 RETURN_S = 10.0  # after a command's end the prompt is on its way, however slow it is to draw
 LOOK_AGAIN_S = 0.02
@@ -120,7 +120,7 @@ class Prompt:
     def _last_marks(self, log: Any, end: int) -> list[Mark]:
         for back in LOOK_BACK_BYTES:
             start = max(0, end - back)
-            marks = last_marks(self._session.spec.nonce, log.read(start, end - start), start)
+            marks = whole_marks(self._session.spec.nonce, log.read(start, end - start), start)
             if any(mark.kind == "P" for mark in marks) or start == 0:
                 return marks
         return marks

@@ -26,6 +26,7 @@ class Running:
     begun: bool = False
     prompts: int = 0  # how many prompts there had been when it was typed
     begin_offset: int = 0  # where the log ended when it was typed
+    line_mode: bool | None = None  # whether the terminal takes lines, if somebody has looked
     ticks: int = 0  # when that was, in clock ticks since boot
     output_at: int | None = None
     safe_offset: int = 0

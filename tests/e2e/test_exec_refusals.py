@@ -49,7 +49,7 @@ def test_a_nul_byte_a_bad_name_and_a_command_that_is_too_large(world: World) -> 
             ("x" * (65 << 20), {}, "too-large"),
         ):
             with pytest.raises(OrchctlError) as refused:
-                client.exec("w", text, **options)  # type: ignore[arg-type]
+                client.exec("w", text, **options)
             assert refused.value.code == code
         assert client.history("w") == []
 
