@@ -1,5 +1,7 @@
 """The text that makes a bash tell its prompts, and run one command between marks. Pure.
 
+A line that should come twice, because a mover died after it was typed, runs its command once.
+
 A command's text is never typed: it lies in a file that is sourced, so here-documents, comments, open
 quotes and syntax errors cannot hang the line, and its length does not matter. Marks are written to
 /dev/tty by path, so that no redirection hides them.
@@ -37,8 +39,8 @@ def start_up(nonce: str, folder: str, *, login: bool) -> dict[str, str]:
 
 
 def argv(shell: str, folder: str, *, login: bool) -> list[str]:
-    """How the shell is started with them."""
-    return [shell, "--posix", "-i"] if login else [shell, "--rcfile", f"{folder}/rc", "-i"]
+    """How the shell is started with them; a login shell is told so by its name."""
+    return ["-bash", "--posix", "-i"] if login else [shell, "--rcfile", f"{folder}/rc", "-i"]
 
 
 def environment(folder: str, env: Mapping[str, str], *, login: bool) -> dict[str, str]:
@@ -102,7 +104,7 @@ def one_command(
     status_mark = f"$'\\e'\"]6973;{nonce};D;{exec_id};$__oc_s\"$'\\a'"
     end = f"{{ __oc_s=$?;{_EMIT} {status_mark} >>/dev/tty;__oc_q=1;}} 2>/dev/null"
     begin = (
-        "__oc_s=$?\n"
+        f'__oc_s=$?;{{ [[ ${{__oc_l-}} != {exec_id} ]] || \\return "$__oc_s";__oc_l={exec_id};}} 2>/dev/null\n'
         f"{{ __oc_q=;__oc_c(){{ {_EMIT} $'\\e]6973;{nonce};C;{exec_id}\\a' >>/dev/tty;\\return \"$__oc_s\";}};"
         f"[[ ${{PROMPT_COMMAND[*]-}} == *__oc_p* ]] && \\builtin declare -F __oc_p >/dev/null || "
         f"\\. {shlex.quote(f'{folder}/heal')};"

@@ -65,7 +65,7 @@ def start(plan: Plan, terminal: str) -> int:
 
 def _spawn(plan: Plan, actions: list[Any]) -> int:
     """Look for the command where the client would, and tell the error that matters."""
-    name = plan.command[0]
+    name = plan.executable
     folders = plan.env.get("PATH", os.defpath).split(":")
     failure = errno.ENOENT
     for file in [name] if "/" in name else [f"{folder or '.'}/{name}" for folder in folders]:

@@ -212,8 +212,9 @@ class Mover:
             self._watching[fd] = seen
             self._tell_watchers()
         elif kind == wire.INPUT:
-            self._typed_at = self._offset
-            self._typist.add(fd, payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :], time.monotonic())
+            before = self._offset
+            if self._typist.add(fd, payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :], time.monotonic()):
+                self._typed_at = before
         elif kind == wire.RESIZE:
             cols, rows = wire.SIZE.unpack(payload)
             child.resize(self._pair.master, cols, rows)

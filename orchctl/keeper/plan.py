@@ -17,6 +17,7 @@ class Plan:
     """The program and the surroundings it gets from the client that asked."""
 
     folder: str
+    executable: str
     command: list[str]
     cwd: str
     env: dict[str, str]
@@ -35,6 +36,7 @@ def read(folder: str) -> Plan:
     os.unlink(os.path.join(folder, layout.ENVIRONMENT))
     return Plan(
         folder=folder,
+        executable=spec.get("executable") or spec["command"][0],
         command=spec.get("argv") or spec["command"],
         cwd=spec["cwd"],
         env=env,

@@ -42,17 +42,18 @@ class Typist:
         """Whether the master should be polled for room."""
         return bool(self._queue)
 
-    def add(self, asker: int, once: bytes, data: bytes, now: float) -> None:
-        """Take an input; one whose name is known is answered, not typed again."""
+    def add(self, asker: int, once: bytes, data: bytes, now: float) -> bool:
+        """Take an input, and say whether it is new; one whose name is known is answered, not typed again."""
         if once in self._receipts:
             self._receipt(asker, self._receipts[once])
-            return
+            return False
         for waiting in self._queue:
             if waiting.once == once:
                 waiting.asker = asker
-                return
+                return False
         self._queue.append(_Input(asker, once, data))
         self.go_on(now)
+        return True
 
     def go_on(self, now: float) -> None:
         """Type as much as the terminal takes."""

@@ -35,6 +35,7 @@ class Spec:
     limits: dict[str, int] = field(default_factory=dict)
     repo: str | None = None
     argv: tuple[str, ...] = ()
+    executable: str | None = None
     shell: str | None = None
     nonce: str = ""
 

@@ -117,7 +117,11 @@ class Registry:
         login = shells.is_login(spec.command)
         argv = bash.argv(spec.command[0], folder, login=login)
         files = bash.start_up(spec.nonce, folder, login=login)
-        self._store.create(replace(spec, argv=tuple(argv)), bash.environment(folder, env, login=login), files)
+        self._store.create(
+            replace(spec, argv=tuple(argv), executable=spec.command[0]),
+            bash.environment(folder, env, login=login),
+            files,
+        )
 
     async def _start(self, session: SupervisedSession) -> None:
         ours, theirs = socket.socketpair()
