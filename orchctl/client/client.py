@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from orchctl.client.exec import CommandStream, Options
 
 T = TypeVar("T", bound=messages.Answer)
+P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
 R = TypeVar("R")
 
 
@@ -95,16 +96,7 @@ class Client:
         if self._nothing_there():
             return []
         asked = messages.ListSessions(managed_by=managed_by, ended_too=ended_too)
-
-        def pages(connection: Connection) -> list[Session]:
-            number, found = connection.begin(asked), list[Session]()
-            while True:
-                page = _expect(connection.answer_to(number), messages.SomeSessions)
-                found += page.sessions
-                if not page.more:
-                    return found
-
-        return self._persist(pages)
+        return [one for page in self._pages(asked, messages.SomeSessions) for one in page.sessions]
 
     def info(self, session: str) -> Session:
         """One session in full, live or ended."""
@@ -194,16 +186,7 @@ class Client:
     def history(self, session: str) -> Sequence[Command]:
         """The commands run in a session's shell, oldest first."""
         asked = messages.GetHistory(session=session, own_manager=self._own_manager)
-
-        def pages(connection: Connection) -> list[Command]:
-            number, found = connection.begin(asked), list[Command]()
-            while True:
-                page = _expect(connection.answer_to(number), messages.SomeCommands)
-                found += page.commands
-                if not page.more:
-                    return found
-
-        return self._persist(pages)
+        return [one for page in self._pages(asked, messages.SomeCommands) for one in page.commands]
 
     def wait_for(
         self, session: str, *conditions: str, quiet_s: float = 2.0, timeout_s: float | None = None
@@ -300,6 +283,17 @@ class Client:
 
     def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T:
         return self._persist(lambda connection: _expect(connection.ask(request), kind), timeout_s=timeout_s)
+
+    def _pages(self, request: messages.Request, kind: type[P]) -> Sequence[P]:
+        """An answer that comes in parts."""
+
+        def job(connection: Connection) -> Sequence[P]:
+            number, found = connection.begin(request), list[P]()
+            while not found or found[-1].more:
+                found.append(_expect(connection.answer_to(number), kind))
+            return found
+
+        return self._persist(job)
 
     def _persist(self, job: Callable[[Connection], R], *, timeout_s: float | None = None) -> R:
         """Do `job`, again after a lost connection, for up to half a minute."""

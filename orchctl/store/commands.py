@@ -11,6 +11,7 @@ import os
 from typing import Any
 
 from orchctl.core import journal, layout
+from orchctl.store.appending import append
 
 
 class CommandStore:
@@ -21,14 +22,8 @@ class CommandStore:
         self._journal = f"{folder}/{layout.COMMANDS}"
 
     def append(self, record: dict[str, Any]) -> None:
-        """One record, after a torn one on a line of its own."""
-        fd = os.open(self._journal, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            size = os.fstat(fd).st_size
-            torn = size and os.pread(fd, 1, size - 1) != b"\n"
-            os.write(fd, (b"\n" if torn else b"") + journal.encode(record))
-        finally:
-            os.close(fd)
+        """The begin or the end of a command."""
+        append(self._journal, record)
 
     def read(self) -> list[dict[str, Any]]:
         """All records, oldest first."""

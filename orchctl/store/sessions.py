@@ -12,6 +12,7 @@ from typing import Any
 from orchctl.core import journal, layout
 from orchctl.errors import PeerBroke
 from orchctl.model.values import from_plain, to_plain
+from orchctl.store.appending import append
 from orchctl.store.commands import CommandStore
 
 FORMAT = 1
@@ -97,14 +98,7 @@ class SessionStore:
 
     def append_journal(self, session: str, record: dict[str, Any]) -> None:
         """One record in the name of a pair that is gone and can no longer write."""
-        path = f"{self.folder(session)}/{layout.JOURNAL}"
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            size = os.fstat(fd).st_size
-            torn = size and os.pread(fd, 1, size - 1) != b"\n"  # by a full disk or a power cut
-            os.write(fd, (b"\n" if torn else b"") + journal.encode(record))
-        finally:
-            os.close(fd)
+        append(f"{self.folder(session)}/{layout.JOURNAL}", record)
 
 
 def _write(path: str, data: Any) -> None:

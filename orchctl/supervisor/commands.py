@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import termios
 import time
 from collections import deque
@@ -17,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.core import bash
-from orchctl.core.escalation import Escalation, Step
+from orchctl.core.escalation import Escalation
 from orchctl.core.execution import End, Execution
 from orchctl.core.marks import Mark, MarkScanner
 from orchctl.errors import Conflict, OrchctlError
@@ -25,6 +24,8 @@ from orchctl.model.command import Command, CommandStatus
 from orchctl.model.values import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
 from orchctl.store.commands import CommandStore
+from orchctl.supervisor.news import either
+from orchctl.supervisor.overtime import Overtime
 from orchctl.supervisor.prompt import Prompt, newline_mapping, ticks
 from orchctl.supervisor.running import COME_BACK_S, Running
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 LINE_TRIES = 3  # a line that a late interrupt threw away is typed again
-LOOK_AGAIN_S = 0.05
 SCAN_BYTES = 1 << 18
 _ENTER = {True: b"\n", False: b"\r"}  # a terminal in line mode takes a newline, a line editor a return
 
@@ -45,6 +45,7 @@ class Commands:
         self._session = session
         self.store = store
         self._prompt = Prompt(session)
+        self._overtime = Overtime(session.pair)
         self._waiting: deque[Running] = deque()
         self._arrived = asyncio.Event()
         self._by_id: dict[str, Running] = {}
@@ -96,7 +97,7 @@ class Commands:
                 await self._run(self._waiting[0])
                 self._waiting.popleft()
                 continue
-            await _either(ticket, self._arrived)
+            await either(ticket, self._arrived)
 
     async def _run(self, running: Running) -> None:
         self.current = running
@@ -172,7 +173,7 @@ class Commands:
                     await self._ended(running, end, output.read(max(0, end.end - 2), 2))
                     return
                 if data:  # a command may write faster than this reads, and is not to hold up time or others
-                    await self._check_time(running)
+                    await self._overtime.check(running)
                     await asyncio.sleep(0)
                     continue
                 if closed:
@@ -186,7 +187,7 @@ class Commands:
                     await self._type(running, tries)
                     continue
                 self._session.pair.watch(offset)
-                await self._wait(running, ticket)
+                await self._overtime.wait(running, ticket)
         finally:
             output.close()
             names = [f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", bash.TAG)]
@@ -213,41 +214,11 @@ class Commands:
         once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
         await self._session.pair.type(once, line + _ENTER[running.line_mode])
 
-    async def _check_time(self, running: Running) -> None:
-        """Take the next step against a command that is past its time, or whose caller is gone."""
-        now = time.monotonic()
-        if running.left_at is not None and now >= running.left_at:
-            running.escalation.begin(now)
-        await self._escalate(running, running.escalation.due(now))
-
-    async def _wait(self, running: Running, ticket: asyncio.Event) -> None:
-        """For news, or until the next step is due."""
-        await self._check_time(running)
-        now = time.monotonic()
-        waits = [running.escalation.wait_s(now), running.left_at and max(0.0, running.left_at - now)]
-        limit = min((wait for wait in waits if wait is not None), default=None)
-        try:
-            async with asyncio.timeout(None if limit is None else limit + 0.01):
-                await _either(ticket, running.news.ticket)
-        except TimeoutError:
-            pass
-
-    async def _escalate(self, running: Running, step: Step) -> None:
-        if step is Step.NOTHING:
-            return
-        running.timed_out = running.signalled = True
-        self._session.pair.signal(signal.SIGINT)
-        if step in (Step.TERMINATE, Step.KILL):
-            number = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
-            await self._session.pair.sweep(running.ticks, number)
-        if step is Step.GIVE_UP:
-            raise Conflict("the shell did not come back after the time-out; the session is not usable", code="stuck")
-
     # ends
 
     async def _ended(self, running: Running, end: End, last: bytes) -> None:
         if running.timed_out:
-            await self._sweep(running)
+            await self._overtime.sweep(running)
         cut = 2 if running.signalled and end.completion == "prompt" and last == b"\r\n" else 0
         seen = await self._session.pair.look() if not self._session.closed else None
         if seen is not None and newline_mapping(seen) == "raw":
@@ -262,19 +233,6 @@ class Commands:
             start_offset=end.start,
             end_offset=max(end.start, end.end - cut),
         )
-
-    async def _sweep(self, running: Running) -> None:
-        """What a timed-out command left running ends with it."""
-        until = time.monotonic() + running.asked.kill_after_s
-        number = signal.SIGTERM
-        try:
-            while await self._session.pair.sweep(running.ticks, number):
-                await asyncio.sleep(LOOK_AGAIN_S)  # the kernel gives no event for the end of another's children
-                number = signal.SIGKILL if time.monotonic() >= until else signal.Signals.SIGTERM
-                if time.monotonic() >= until + 2:
-                    return
-        except Conflict:
-            return  # the session ended, and everything with it
 
     def _shell_ended(self, running: Running, execution: Execution, offset: int) -> None:
         """The shell itself ended: its wait status is the answer."""
@@ -353,13 +311,3 @@ class Commands:
         running.leave(patience_s=COME_BACK_S)
         self._by_id[command.id] = running
         self._waiting.append(running)
-
-
-async def _either(*events: asyncio.Event) -> None:
-    """Until one of them is set."""
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()

@@ -15,3 +15,13 @@ class News:
         """Something changed: look again."""
         self.ticket.set()
         self.ticket = asyncio.Event()
+
+
+async def either(*events: asyncio.Event) -> None:
+    """Until one of them is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
