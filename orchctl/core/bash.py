@@ -17,10 +17,16 @@ from dataclasses import dataclass
 TAG = "x6973-"  # in the name of every file that is typed about; keeps those lines out of the history
 PREFIX = "{ __oc_c&&:;} 2>/dev/null;"
 _EMIT = "\\builtin printf %s"
-# Text after which a further line would not be a new command: there only the wrapper writes the end mark.
-_OPEN_END = re.compile(
-    r"<<|(?:&&|\|\||\||\|&|\(\s*\)|\bfunction\s+\S+|!|\bcoproc|\btime)[ \t]*(?:#[^\n]*)?(?:\n[ \t]*(?:#[^\n]*)?)*\Z"
-)
+# Words and signs without which a text is complete by itself, whatever it is.
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./ \n;-]*\Z")
+_OPENERS = re.compile(r"\b(?:for|while|until|if|then|else|elif|do|case|in|select|function|coproc|time)\b")
+# Here the end mark comes from the wrapper alone: the text would show, trace or swallow a line of ours.
+_OWN_END = re.compile(r"<<|\bDEBUG\b|\bset\s+-\w*v|\bverbose\b|\bfunctrace\b|\bset\s+-\w*T")
+
+
+def needs_parsing(text: str) -> bool:
+    """Whether only bash itself can tell that a further line would be a new command."""
+    return not _PLAIN.match(text) or _OPENERS.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ def _heal(nonce: str) -> str:
     return f"""\
 : ${{__oc_k:=0}}
 __oc_p() {{
-  {_EMIT} $'\\e'"]6973;{nonce};P;$((__oc_k=${{__oc_k:-0}}+1));$1"$'\\a' >>/dev/tty
+  {_EMIT} $'\\e'"]6973;{nonce};P;$((__oc_k=${{__oc_k:-0}}+1));$1;$-"$'\\a' >>/dev/tty
   [[ ${{PROMPT_COMMAND[-1]-}} == *__oc_p* ]] || __oc_hook
 }}
 __oc_hook() {{
@@ -98,11 +104,17 @@ def one_command(
     env: Mapping[str, str],
     cwd: str | None,
     apart: tuple[str, str] | None = None,
+    complete: bool = True,
 ) -> Files:
-    """The files and the line for one command; `stdin` None leaves it the terminal, `apart` splits its output."""
+    """The files for one command; `stdin` None leaves it the terminal, `apart` splits its output.
+
+    A text that is `complete` gets the end mark as its own last line: sourcing it then fails in no
+    case, so that neither an ERR trap nor `set -e` acts twice on the command's failure.
+    """
     path = shlex.quote(f"{folder}/c{exec_id}")
     status_mark = f"$'\\e'\"]6973;{nonce};D;{exec_id};$__oc_s\"$'\\a'"
-    end = f"{{ __oc_s=$?;{_EMIT} {status_mark} >>/dev/tty;__oc_q=1;}} 2>/dev/null"
+    tell = f"__oc_s=$?;{_EMIT} {status_mark} >>/dev/tty"
+    end = f"{{ {tell};__oc_q=1;}} 2>/dev/null"
     begin = (
         f'__oc_s=$?;{{ [[ ${{__oc_l-}} != {exec_id} ]] || \\return "$__oc_s";__oc_l={exec_id};}} 2>/dev/null\n'
         f"{{ __oc_q=;__oc_c(){{ {_EMIT} $'\\e]6973;{nonce};C;{exec_id}\\a' >>/dev/tty;\\return \"$__oc_s\";}};"
@@ -114,15 +126,20 @@ def one_command(
         f" >>{shlex.quote(apart[0])} 2>>{shlex.quote(apart[1])}" if apart else ""
     )
     assignments = "".join(f"{name}={shlex.quote(value)} " for name, value in env.items())
-    body = f"{assignments}\\. {path}{redirect}\ncase ${{__oc_q-}} in ''){end};esac\n"
+    # All on one line, which bash has read, and under `set -v` shown, before the command starts. A DEBUG trap that the
+    # text sets is not run for a subshell.
+    last = f"case ${{__oc_q-}} in ''){end};esac"
+    if "DEBUG" in text:
+        last = f'({tell};\\exit "$__oc_s") 2>/dev/null;__oc_s=$?'
+    body = f"{assignments}\\. {path}{redirect};{last}"
     if cwd is not None:
         failed = f"{{ {_EMIT} $'\\e]6973;{nonce};D;{exec_id};125\\a' >>/dev/tty;__oc_s=125;}} 2>/dev/null"
         body = (
-            f"__oc_w=$PWD __oc_o=${{OLDPWD-}}\nif \\builtin cd -- {shlex.quote(cwd)}; then\n{body}"
-            f'\\builtin cd -- "$__oc_w";OLDPWD=$__oc_o\nelse {failed}\nfi\n'
+            f"__oc_w=$PWD __oc_o=${{OLDPWD-}};if \\builtin cd -- {shlex.quote(cwd)}; then {body};"
+            f'\\builtin cd -- "$__oc_w";OLDPWD=$__oc_o;else {failed};fi'
         )
-    done = 'case $- in *e*)\\return 0;esac;\\return "$__oc_s"\n'
-    tail = "" if _OPEN_END.search(text) else f"\n{end}\n"
+    done = ';case $- in *e*)\\return 0;esac;\\return "$__oc_s"\n'
+    tail = f"\n{end}\n" if complete and not _OWN_END.search(text) else ""
     return Files(begin + body + done, PREFIX + text + "\n" + tail)
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LINE_TRIES = 3  # a line that a late interrupt threw away is typed again
 SCAN_BYTES = 1 << 18
+PARSE_S = 10.0  # a text that takes longer to parse is run without an end of its own
 _ENTER = {True: b"\n", False: b"\r"}  # a terminal in line mode takes a newline, a line editor a return
 
 
@@ -130,7 +131,7 @@ class Commands:
             newlines=at.newlines,
             start_offset=at.offset,
         )
-        self._put_files(running)
+        self._put_files(running, complete="v" not in at.flags and await self._is_complete(running.command.text))
         self._journal("begin", running)
         running.begun = True
         running.safe_offset = running.begin_offset
@@ -139,7 +140,23 @@ class Commands:
     def _text(self, running: Running) -> str:
         return self.store.read_text(f"t{running.asked.exec_id}") if running.asked.spooled else running.command.text
 
-    def _put_files(self, running: Running) -> None:
+    async def _is_complete(self, text: str) -> bool:
+        """Whether bash takes the text as it is, so that a line after it would be a new command."""
+        if not bash.needs_parsing(text):
+            return True
+        path = self.store.put("parse", text)
+        try:
+            async with asyncio.timeout(PARSE_S):
+                quiet = asyncio.subprocess.DEVNULL
+                shell = self._session.spec.command[0]
+                parser = await asyncio.create_subprocess_exec(
+                    shell, "-n", path, stdin=quiet, stdout=quiet, stderr=quiet, cwd=self._session.spec.cwd
+                )
+                return await parser.wait() == 0
+        except (OSError, TimeoutError):
+            return False
+
+    def _put_files(self, running: Running, *, complete: bool) -> None:
         asked, exec_id = running.asked, running.asked.exec_id
         spool = f"{self.store.shell}/i{exec_id}"
         files = bash.one_command(
@@ -151,6 +168,7 @@ class Commands:
             env=asked.env,
             cwd=asked.cwd,
             apart=(f"{self.store.shell}/o{exec_id}", f"{self.store.shell}/e{exec_id}") if asked.apart else None,
+            complete=complete,
         )
         if asked.stdin == "spool":
             self.store.put_part(f"i{exec_id}", 0, b"")

@@ -37,6 +37,7 @@ class Place:
     cwd: str | None
     newlines: str
     line_mode: bool
+    flags: str
 
 
 class Prompt:
@@ -115,6 +116,7 @@ class Prompt:
             cwd=seen["cwd"],
             newlines=newline_mapping(seen),
             line_mode=bool(seen["local"] & termios.ICANON),
+            flags=prompt.args[2] if prompt and len(prompt.args) > 2 else "",
         )
 
     def _last_marks(self, log: Any, end: int) -> list[Mark]:
