@@ -105,42 +105,56 @@ def one_command(
     cwd: str | None,
     apart: tuple[str, str] | None = None,
     complete: bool = True,
+    exported: bool = False,
 ) -> Files:
     """The files for one command; `stdin` None leaves it the terminal, `apart` splits its output.
 
     A text that is `complete` gets the end mark as its own last line: sourcing it then fails in no
-    case, so that neither an ERR trap nor `set -e` acts twice on the command's failure.
+    case, so that neither an ERR trap nor `set -e` acts twice on the command's failure. `exported`:
+    the shell exports every variable, and ours are taken back.
     """
     path = shlex.quote(f"{folder}/c{exec_id}")
     status_mark = f"$'\\e'\"]6973;{nonce};D;{exec_id};$__oc_s\"$'\\a'"
-    tell = f"__oc_s=$?;{_EMIT} {status_mark} >>/dev/tty"
-    end = f"{{ {tell};__oc_q=1;}} 2>/dev/null"
-    begin = (
-        f'__oc_s=$?;{{ [[ ${{__oc_l-}} != {exec_id} ]] || \\return "$__oc_s";__oc_l={exec_id};}} 2>/dev/null\n'
-        f"{{ __oc_q=;__oc_c(){{ {_EMIT} $'\\e]6973;{nonce};C;{exec_id}\\a' >>/dev/tty;\\return \"$__oc_s\";}};"
-        f"[[ ${{PROMPT_COMMAND[*]-}} == *__oc_p* ]] && \\builtin declare -F __oc_p >/dev/null || "
-        f"\\. {shlex.quote(f'{folder}/heal')};"
-        f"{_EMIT} $'\\e]6973;{nonce};B;{exec_id}\\a' >>/dev/tty;}} 2>/dev/null\n"
-    )
+    tell = f"{_EMIT} {status_mark} >>/dev/tty"
+    end = f"{{ __oc_s=$?;{tell};__oc_q=1;}} 2>/dev/null"
     redirect = (f" <{shlex.quote(stdin)}" if stdin is not None else "") + (
         f" >>{shlex.quote(apart[0])} 2>>{shlex.quote(apart[1])}" if apart else ""
     )
     assignments = "".join(f"{name}={shlex.quote(value)} " for name, value in env.items())
-    # All on one line, which bash has read, and under `set -v` shown, before the command starts. A DEBUG trap that the
-    # text sets is not run for a subshell.
-    last = f"case ${{__oc_q-}} in ''){end};esac"
+    # All on one line, which bash has read, and under `set -v` shown, before the command starts. No reserved word but
+    # braces, because words can be aliases. A DEBUG trap that the text sets is not run for a subshell.
+    last = f'{{ __oc_r=$?;\\builtin test "${{__oc_q-}}" || {{ __oc_s=$__oc_r;{tell};}};}} 2>/dev/null'
     if "DEBUG" in text:
-        last = f'({tell};\\exit "$__oc_s") 2>/dev/null;__oc_s=$?'
+        last = f'(__oc_s=$?;{tell};\\builtin exit "$__oc_s") 2>/dev/null;__oc_s=$?'
     body = f"{assignments}\\. {path}{redirect};{last}"
     if cwd is not None:
-        failed = f"{{ {_EMIT} $'\\e]6973;{nonce};D;{exec_id};125\\a' >>/dev/tty;__oc_s=125;}} 2>/dev/null"
+        missing = f"{{ {_EMIT} $'\\e]6973;{nonce};D;{exec_id};125\\a' >>/dev/tty;}} 2>/dev/null"
         body = (
-            f"__oc_w=$PWD __oc_o=${{OLDPWD-}};if \\builtin cd -- {shlex.quote(cwd)}; then {body};"
-            f'\\builtin cd -- "$__oc_w";OLDPWD=$__oc_o;else {failed};fi'
+            f"__oc_w=$PWD __oc_o=${{OLDPWD-}};\\builtin cd -- {shlex.quote(cwd)} || "
+            f"{{ {missing};__oc_w= __oc_s=125;{_RETURN};}};__oc_d=$PWD;{body};{_BACK}"
         )
-    done = ';case $- in *e*)\\return 0;esac;\\return "$__oc_s"\n'
     tail = f"\n{end}\n" if complete and not _OWN_END.search(text) else ""
-    return Files(begin + body + done, PREFIX + text + "\n" + tail)
+    return Files(_begin(nonce, folder, exec_id, exported=exported) + f"{body};{_RETURN}\n", PREFIX + text + "\n" + tail)
+
+
+# Under `set -e` a status other than 0 would end the shell a second time.
+_RETURN = '\\builtin test "${-//[!e]}" && \\builtin return 0;\\builtin return "$__oc_s"'
+_BACK = '\\builtin cd -- "$__oc_w";OLDPWD=$__oc_o __oc_w='
+
+
+def _begin(nonce: str, folder: str, exec_id: str, *, exported: bool) -> str:
+    """Before the command: not twice, back from where an interrupted one left us, the hook in place, and B."""
+    hook = '"${PROMPT_COMMAND[*]-}" != "${PROMPT_COMMAND[*]/__oc_p/}" && \\builtin declare -F __oc_p >/dev/null'
+    ours = "__oc_d __oc_k __oc_l __oc_o __oc_q __oc_r __oc_s __oc_w;\\builtin export -nf __oc_c __oc_p __oc_hook"
+    steps = [
+        f"__oc_q=;__oc_c(){{ {_EMIT} $'\\e]6973;{nonce};C;{exec_id}\\a' >>/dev/tty;\\builtin return \"$__oc_s\";}}",
+        f'{{ \\builtin test -z "${{__oc_w-}}" || \\builtin test "$PWD" != "${{__oc_d-}}" || {{ {_BACK};}};}}',
+        f"{{ \\builtin test {hook} || \\. {shlex.quote(f'{folder}/heal')};}}",
+        f"\\builtin export -n {ours}" if exported else ":",
+        f"{_EMIT} $'\\e]6973;{nonce};B;{exec_id}\\a' >>/dev/tty",
+    ]
+    once = f'\\builtin test "${{__oc_l-}}" != {exec_id} || \\builtin return "$__oc_s";__oc_l={exec_id}'
+    return f"__oc_s=$?;{{ {once};}} 2>/dev/null\n{{ {';'.join(steps)};}} 2>/dev/null\n"
 
 
 def typed_line(folder: str, exec_id: str) -> str:

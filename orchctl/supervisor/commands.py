@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import termios
 import time
 from collections import deque
 from dataclasses import replace
@@ -36,7 +35,6 @@ log = logging.getLogger(__name__)
 LINE_TRIES = 3  # a line that a late interrupt threw away is typed again
 SCAN_BYTES = 1 << 18
 PARSE_S = 10.0  # a text that takes longer to parse is run without an end of its own
-_ENTER = {True: b"\n", False: b"\r"}  # a terminal in line mode takes a newline, a line editor a return
 
 
 class Commands:
@@ -118,7 +116,6 @@ class Commands:
         asked = running.asked
         at = await self._prompt.wait(running)
         running.prompts, running.begin_offset, running.ticks = at.prompts, at.offset, ticks()
-        running.line_mode = at.line_mode
         if asked.timeout_s is not None:
             running.escalation = Escalation(time.monotonic() + asked.timeout_s, asked.kill_after_s)
         else:
@@ -131,7 +128,8 @@ class Commands:
             newlines=at.newlines,
             start_offset=at.offset,
         )
-        self._put_files(running, complete="v" not in at.flags and await self._is_complete(running.command.text))
+        complete = "v" not in at.flags and await self._is_complete(running.command.text)
+        self._put_files(running, complete=complete, flags=at.flags)
         self._journal("begin", running)
         running.begun = True
         running.safe_offset = running.begin_offset
@@ -156,7 +154,7 @@ class Commands:
         except (OSError, TimeoutError):
             return False
 
-    def _put_files(self, running: Running, *, complete: bool) -> None:
+    def _put_files(self, running: Running, *, complete: bool, flags: str) -> None:
         asked, exec_id = running.asked, running.asked.exec_id
         spool = f"{self.store.shell}/i{exec_id}"
         files = bash.one_command(
@@ -169,6 +167,7 @@ class Commands:
             cwd=asked.cwd,
             apart=(f"{self.store.shell}/o{exec_id}", f"{self.store.shell}/e{exec_id}") if asked.apart else None,
             complete=complete,
+            exported="a" in flags,
         )
         if asked.stdin == "spool":
             self.store.put_part(f"i{exec_id}", 0, b"")
@@ -204,6 +203,9 @@ class Commands:
                     execution.dropped = False
                     await self._type(running, tries)
                     continue
+                if tries and await self._prompt.unmarked(running):
+                    await self._unmarked(running, execution, offset)
+                    return
                 self._session.pair.watch(offset)
                 await self._overtime.wait(running, ticket)
         finally:
@@ -226,11 +228,9 @@ class Commands:
         return end
 
     async def _type(self, running: Running, attempt: int) -> None:
-        if running.line_mode is None or attempt > 1:
-            running.line_mode = bool((await self._session.pair.look())["local"] & termios.ICANON)
-        line = os.fsencode(bash.typed_line(self.store.shell, running.asked.exec_id))
+        line = os.fsencode(bash.typed_line(self.store.shell, running.asked.exec_id)) + b"\n"
         once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
-        await self._session.pair.type(once, line + _ENTER[running.line_mode])
+        await self._session.pair.type(once, line)
 
     # ends
 
@@ -250,6 +250,17 @@ class Commands:
             ran=end.ran,
             start_offset=end.start,
             end_offset=max(end.start, end.end - cut),
+        )
+
+    async def _unmarked(self, running: Running, execution: Execution, offset: int) -> None:
+        """The shell is seen to wait for input, and no mark came: the command took our marks away."""
+        start = execution.output_at or execution.began_at or running.begin_offset
+        if running.timed_out:
+            await self._ended(running, End(124, "kernel", start, offset, ran=True), b"")
+            return
+        raise Conflict(
+            "the shell is at its prompt again, but without its marks nobody can tell how the command ended",
+            code="marks-gone",
         )
 
     def _shell_ended(self, running: Running, execution: Execution, offset: int) -> None:

@@ -13,6 +13,7 @@ from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.running import Running
 
 LOOK_AGAIN_S = 0.05
+LOOK_AT_TERMINAL_S = 0.2  # whether the shell is back without a mark gives no event
 
 
 class Overtime:
@@ -33,9 +34,10 @@ class Overtime:
         await self.check(running)
         now = time.monotonic()
         waits = [running.escalation.wait_s(now), running.left_at and max(0.0, running.left_at - now)]
-        limit = min((wait for wait in waits if wait is not None), default=None)
+        limit = min((wait for wait in waits if wait is not None), default=LOOK_AT_TERMINAL_S)
+        limit = min(limit, LOOK_AT_TERMINAL_S)
         try:
-            async with asyncio.timeout(None if limit is None else limit + 0.01):
+            async with asyncio.timeout(limit + 0.01):
                 await either(ticket, running.news.ticket)
         except TimeoutError:
             pass

@@ -21,6 +21,8 @@ SETTLE_S = 0.5  # what was just typed may be about to be done
 RETURN_S = 10.0  # after a command's end the prompt is on its way, however slow it is to draw
 LOOK_AGAIN_S = 0.02
 STILL_LOOKS = 8  # without a prompt mark: the shell is seen to read the terminal so many times running
+UNMARKED_LOOK_S = 0.2
+UNMARKED_LOOKS = 4
 _OTHER_MAPPINGS = termios.OCRNL | termios.ONOCR | termios.ONLRET | termios.TABDLY
 
 
@@ -36,7 +38,6 @@ class Place:
     offset: int
     cwd: str | None
     newlines: str
-    line_mode: bool
     flags: str
 
 
@@ -92,6 +93,25 @@ class Prompt:
             except TimeoutError:
                 pass
 
+    async def unmarked(self, running: Running) -> bool:
+        """Whether the shell waits at a line editor's prompt though the command has not ended by its marks.
+
+        Only its line editor waits in this way, with the terminal out of line mode; it is believed after
+        several looks over a second, in which nothing was written.
+        """
+        now = time.monotonic()
+        if now < running.look_at:
+            return False
+        running.look_at = now + UNMARKED_LOOK_S
+        try:
+            seen = await self._session.pair.look()
+        except Conflict:
+            return False
+        waits = seen["reading"] and not seen["local"] & termios.ICANON and running.safe_offset == running.still_offset
+        running.still = running.still + 1 if waits else 0
+        running.still_offset = running.safe_offset
+        return running.still >= UNMARKED_LOOKS
+
     async def look(self) -> Place:
         """One look, at the log and at the terminal."""
         seen = await self._session.pair.look()
@@ -115,7 +135,6 @@ class Prompt:
             offset=end,
             cwd=seen["cwd"],
             newlines=newline_mapping(seen),
-            line_mode=bool(seen["local"] & termios.ICANON),
             flags=prompt.args[2] if prompt and len(prompt.args) > 2 else "",
         )
 

@@ -26,7 +26,9 @@ class Running:
     begun: bool = False
     prompts: int = 0  # how many prompts there had been when it was typed
     begin_offset: int = 0  # where the log ended when it was typed
-    line_mode: bool | None = None  # whether the terminal takes lines, if somebody has looked
+    look_at: float = 0.0  # when the terminal is to be looked at again
+    still_offset: int = -1  # how much had been written at the last look
+    still: int = 0  # how many looks running have seen the shell wait for input
     ticks: int = 0  # when that was, in clock ticks since boot
     output_at: int | None = None
     safe_offset: int = 0
