@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
-from tests.world import World, processes_of
+from tests.world import World, fresh_world
 
 settings.register_profile("here", database=None, deadline=None)  # nothing is left behind, and machines are busy
 settings.load_profile("here")
@@ -28,17 +25,7 @@ def long_form(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """A state directory; whatever was started in it is ended, and then nothing may be left."""
-    for name in [name for name in os.environ if name.startswith("ORCHCTL_")]:
-        monkeypatch.delenv(name)
-    folder = tempfile.mkdtemp(prefix="oc-")  # short: socket paths have their own tests
-    made = World(folder)
-    try:
+def world() -> Iterator[World]:
+    """A state directory of the test's own."""
+    with fresh_world() as made:
         yield made
-        made.end()
-        assert processes_of(folder) == []
-    finally:
-        made.clean_up()
-        shutil.rmtree(folder, ignore_errors=True)
-    assert not os.path.exists(folder)

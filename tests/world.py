@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 from orchctl import Client
 
@@ -81,6 +85,24 @@ class World:
         for pid in processes_of(self.folder):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def fresh_world() -> Iterator[World]:
+    """A state directory; whatever was started in it is ended, and then nothing may be left."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("ORCHCTL_")]:
+            patch.delenv(name)
+        folder = tempfile.mkdtemp(prefix="oc-")  # short: socket paths have their own tests
+        made = World(folder)
+        try:
+            yield made
+            made.end()
+            assert processes_of(folder) == []
+        finally:
+            made.clean_up()
+            shutil.rmtree(folder, ignore_errors=True)
+        assert not os.path.exists(folder)
 
 
 def processes_of(folder: str) -> list[int]:

@@ -54,7 +54,7 @@ def environment(folder: str, env: Mapping[str, str], *, login: bool) -> dict[str
     if not login:
         return dict(env)
     kept = {"__OC_ENV": env["ENV"]} if "ENV" in env else {}
-    return {**env, **kept, "ENV": f"{folder}/rc"}
+    return {**env, **kept, "ENV": re.sub(r'([\\$`"])', r"\\\1", f"{folder}/rc")}  # bash expands what it finds there
 
 
 _LOGIN = """\
@@ -88,10 +88,9 @@ __oc_hook
 
 
 def quote_argv(words: Sequence[str]) -> str:
-    """Shell text that runs these words unchanged; a first word with `=` is a command here, no assignment."""
-    first = words[0]
-    quoted = "'" + first.replace("'", "'\\''") + "'" if "=" in first else shlex.quote(first)
-    return " ".join([quoted, *map(shlex.quote, words[1:])])
+    """Shell text that runs these words unchanged: the first is a command, no alias, assignment or reserved word."""
+    first = "'" + words[0].replace("'", "'\\''") + "'"
+    return " ".join([first, *map(shlex.quote, words[1:])])
 
 
 def one_command(

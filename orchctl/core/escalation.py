@@ -29,11 +29,12 @@ class Escalation:
     begins_at: float | None
     kill_after_s: float
     _next_at: float = 0.0
+    _taken: int = -1
 
     @property
     def begun(self) -> bool:
         """Whether a step was taken."""
-        return self._next_at > 0
+        return self._taken >= 0
 
     def begin(self, now: float) -> None:
         """Start now, if it was to start later or never."""
@@ -47,15 +48,18 @@ class Escalation:
         return max(0.0, max(self.begins_at, self._next_at) - now)
 
     def due(self, now: float) -> Step:
-        """The step to take at `now`."""
+        """The step to take at `now`; none is left out, however late the question comes."""
         if self.begins_at is None or now < max(self.begins_at, self._next_at):
             return Step.NOTHING
-        self._next_at = now + AGAIN_S
-        since = now - self.begins_at
-        if since < self.kill_after_s:
-            first = since < AGAIN_S
-            self._next_at = now + AGAIN_S if first else self.begins_at + self.kill_after_s
-            return Step.INTERRUPT
-        if since < 2 * self.kill_after_s:
-            return Step.TERMINATE
-        return Step.KILL if since < 2 * self.kill_after_s + GIVE_UP_S else Step.GIVE_UP
+        times = [self.begins_at + after for after in (0.0, self.kill_after_s, 2 * self.kill_after_s)]
+        times.append(times[-1] + GIVE_UP_S)
+        reached = max(index for index, at in enumerate(times) if now >= at)
+        again = self._taken == reached
+        self._taken = min(reached, self._taken + 1)
+        following = times[self._taken + 1] if self._taken + 1 < len(times) else now + AGAIN_S
+        once_more = self._taken == 0 and again  # interrupted twice, a program is given the rest of its time
+        self._next_at = max(now, following if once_more else min(now + AGAIN_S, following))
+        return _STEPS[self._taken]
+
+
+_STEPS = (Step.INTERRUPT, Step.TERMINATE, Step.KILL, Step.GIVE_UP)

@@ -52,6 +52,8 @@ class MarkScanner:
             end = data.find(b"\x07", start, start + LIMIT_BYTES)
             if end < 0 and len(data) - start < LIMIT_BYTES:
                 break
+            if end >= 0:  # one that begins anew within itself was cut off: it is output up to there
+                start = max(start, data.rfind(self._prefix, start, end))
             stop = start if end >= 0 else start + 1  # one that never ends is output
             self._text(found, data[at:stop])
             at = stop
@@ -83,7 +85,9 @@ class MarkScanner:
 
 def whole_marks(nonce: str, data: bytes, offset: int) -> list[Mark]:
     """All whole marks in `data`, which begins at `offset`."""
-    pattern = re.compile(re.escape(prefix(nonce)) + rb"([^\x07]{0,150})\x07")
+    pattern = re.compile(
+        re.escape(prefix(nonce)) + rb"([^\x07\x1b]{0,%d})\x07" % (LIMIT_BYTES - 1 - len(prefix(nonce)))
+    )
     return [_parsed(found[1], offset + found.start(), offset + found.end()) for found in pattern.finditer(data)]
 
 

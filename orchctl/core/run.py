@@ -56,7 +56,7 @@ class Run:
 def _started(run: Run, record: Record) -> None:
     run.state = lifecycle.advance(run.state, Input.STARTED)
     run.started_at, run.pid = record["time"], record["pid"]
-    if not run.prompts:
+    if not run.prompts or run.prompted_once:
         run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import time
 from collections import deque
 from dataclasses import replace
@@ -61,7 +62,7 @@ class Commands:
         if known is not None:
             return known
         self._number += 1
-        text = asked.text or (bash.quote_argv(asked.argv) if asked.argv else "")
+        text = asked.text or shlex.join(asked.argv)
         command = Command(
             session=self._session.spec.id, id=asked.exec_id, number=self._number, text=text, who=asked.own_manager
         )
@@ -122,21 +123,19 @@ class Commands:
             running.escalation = Escalation(None, asked.kill_after_s)
         running.command = replace(
             running.command,
-            text=self._text(running),
+            text=self.store.read_text(f"t{asked.exec_id}") if asked.spooled else running.command.text,
             cwd=at.cwd,
             started_at=time.time(),
             newlines=at.newlines,
             start_offset=at.offset,
         )
-        complete = "v" not in at.flags and await self._is_complete(running.command.text)
-        self._put_files(running, complete=complete, flags=at.flags)
+        text = bash.quote_argv(asked.argv) if asked.argv else running.command.text
+        complete = "v" not in at.flags and await self._is_complete(text)
+        self._put_files(asked, text, complete=complete, flags=at.flags)
         self._journal("begin", running)
         running.begun = True
         running.safe_offset = running.begin_offset
         running.news.tell()
-
-    def _text(self, running: Running) -> str:
-        return self.store.read_text(f"t{running.asked.exec_id}") if running.asked.spooled else running.command.text
 
     async def _is_complete(self, text: str) -> bool:
         """Whether bash takes the text as it is, so that a line after it would be a new command."""
@@ -154,14 +153,14 @@ class Commands:
         except (OSError, TimeoutError):
             return False
 
-    def _put_files(self, running: Running, *, complete: bool, flags: str) -> None:
-        asked, exec_id = running.asked, running.asked.exec_id
+    def _put_files(self, asked: ExecCommand, text: str, *, complete: bool, flags: str) -> None:
+        exec_id = asked.exec_id
         spool = f"{self.store.shell}/i{exec_id}"
         files = bash.one_command(
             self._session.spec.nonce,
             self.store.shell,
             exec_id,
-            running.command.text,
+            text,
             stdin={"null": "/dev/null", "spool": spool}.get(asked.stdin),
             env=asked.env,
             cwd=asked.cwd,

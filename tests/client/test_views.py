@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import partial
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchctl.client.views import RawView, SafeView, TextView, View, one_line, visible
+from orchctl.client.views import MarkView, NewlineView, RawView, SafeView, TextView, View, one_line, visible
 
 PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-VIEWS: list[type[View]] = [RawView, TextView, SafeView]
+VIEWS: list[Callable[[], View]] = [RawView, MarkView, TextView, SafeView, partial(NewlineView, mapped=True)]
 
 SGR = re.compile(r"\x1b\[[0-9;:]*m")
 EMBEDDINGS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -24,7 +26,11 @@ TELLING = [
     b"\x1b]0;t\x07", b"\x9b", b"\xc2\x9b", b"\xe2\x80\xae", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80",
     b"\xe2", b"\x80", b"\xff", b"\x00", b"a",
 ]  # fmt: skip
-logs = st.lists(st.sampled_from(TELLING) | st.binary(min_size=1, max_size=2), max_size=12).map(b"".join)
+MARK = b"\x1b]6973;0123456789abcdef;P;12;130\x07"
+MARK_PARTS = [MARK, MARK[:3], MARK[:4], MARK[4:], MARK[:7], MARK[:24], MARK[24:], MARK[:-1], b"\x07", b"x" * 170]
+tellings = st.sampled_from(TELLING) | st.binary(min_size=1, max_size=2)
+calm_logs = st.lists(tellings, max_size=12).map(b"".join)
+logs = st.lists(tellings | st.sampled_from(MARK_PARTS), max_size=12).map(b"".join)
 cuts = st.lists(st.integers(0, 1000), max_size=6)
 
 
@@ -45,14 +51,15 @@ def harmless(char: str) -> bool:
 @pytest.mark.parametrize("kind", VIEWS)
 @PROPERTY
 @given(logs, cuts)
-def test_any_cutting_of_the_bytes_shows_the_same(kind: type[View], data: bytes, places: list[int]) -> None:
+@example(MARK[:4] + MARK + MARK[4:], [4 + len(MARK)])
+def test_any_cutting_of_the_bytes_shows_the_same(kind: Callable[[], View], data: bytes, places: list[int]) -> None:
     assert shown(kind(), data, places) == shown(kind(), data)
 
 
 @pytest.mark.parametrize("kind", VIEWS)
 @PROPERTY
 @given(logs)
-def test_one_byte_at_a_time_shows_the_same(kind: type[View], data: bytes) -> None:
+def test_one_byte_at_a_time_shows_the_same(kind: Callable[[], View], data: bytes) -> None:
     assert shown(kind(), data, list(range(len(data)))) == shown(kind(), data)
 
 
@@ -63,9 +70,51 @@ def test_the_raw_view_changes_nothing(data: bytes) -> None:
 
 
 @PROPERTY
-@given(logs, cuts)
+@given(calm_logs, cuts)
 def test_the_text_view_undoes_the_newline_mapping_and_nothing_else(data: bytes, places: list[int]) -> None:
     assert shown(TextView(), data, places) == data.replace(b"\r\n", b"\n")
+
+
+@PROPERTY
+@given(st.lists(calm_logs, min_size=1, max_size=4), cuts)
+def test_marks_are_cut_from_every_view_but_the_raw_one(parts: list[bytes], places: list[int]) -> None:
+    marked, bare = MARK.join(parts), b"".join(parts)
+    assert shown(MarkView(), marked, places) == bare
+    assert shown(TextView(), marked, places) == shown(TextView(), bare)
+    assert shown(SafeView(), marked, places) == shown(SafeView(), bare)
+    assert shown(RawView(), marked, places) == marked
+
+
+@PROPERTY
+@given(logs.map(lambda data: data.replace(b"\x07", b"")), cuts)
+def test_a_mark_that_does_not_end_is_output(data: bytes, places: list[int]) -> None:
+    assert shown(MarkView(), data, places) == data
+
+
+@PROPERTY
+@given(logs | st.binary(), cuts)
+def test_the_newline_view_gives_back_what_a_terminal_has_mapped(data: bytes, places: list[int]) -> None:
+    view = NewlineView(mapped=True)
+    assert shown(view, data.replace(b"\n", b"\r\n"), places) == data
+    assert view.exact
+
+
+@PROPERTY
+@given(logs, logs, cuts)
+def test_the_newline_view_is_exact_up_to_the_first_newline_that_was_not_mapped(
+    before: bytes, after: bytes, places: list[int]
+) -> None:
+    view, data = NewlineView(mapped=True), before.replace(b"\n", b"\r\n")
+    assert shown(view, data.rstrip(b"\r") + b"\n" + after, places) == before.rstrip(b"\r") + b"\n" + after
+    assert not view.exact
+
+
+@PROPERTY
+@given(logs, cuts)
+def test_where_no_newline_was_mapped_the_newline_view_changes_nothing(data: bytes, places: list[int]) -> None:
+    view = NewlineView(mapped=False)
+    assert shown(view, data, places) == data
+    assert not view.exact
 
 
 @PROPERTY
@@ -144,6 +193,30 @@ def test_a_view_holds_back_no_more_than_it_must() -> None:
     assert text.feed(b"prompt> \r") == b"prompt> "
     assert text.feed(b"\r") == b"\r"
     assert text.end() == b"\r"
+
+
+def test_a_mark_waits_only_until_it_is_none() -> None:
+    view = MarkView()
+    assert view.feed(b"$ \x1b]69") == b"$ "
+    assert view.feed(b"73;") == b""
+    assert view.feed(MARK[7:] + b"\x1b") == b""
+    assert view.feed(b"[m") == b"\x1b[m"
+    assert view.feed(MARK[:-1]) == b""
+    assert view.feed(b"x" * 200) == MARK[:-1] + b"x" * 200
+    assert view.feed(b"\x1b]6973;") == b""
+    assert view.end() == b"\x1b]6973;"
+    assert view.end() == b""
+
+
+def test_a_mark_between_the_two_bytes_of_a_newline_leaves_the_newline() -> None:
+    assert shown(TextView(), b"a\r" + MARK + b"\nb") == b"a\nb"
+
+
+def test_the_newline_view_shows_the_bytes_after_a_bare_newline_as_they_are() -> None:
+    view = NewlineView(mapped=True)
+    told = [(view.feed(data), view.exact) for data in (b"a\r\nb\r", b"\nc\nd\r\ne\r", b"\r\n")]
+    assert told == [(b"a\nb", True), (b"\nc\nd\r\ne\r", False), (b"\r\n", False)]
+    assert view.end() == b""
 
 
 def test_names_that_are_not_text_can_be_shown() -> None:

@@ -11,6 +11,7 @@ from orchctl.core import layout
 def test_the_names_are_as_they_have_always_been() -> None:
     assert (layout.SPEC, layout.ENVIRONMENT, layout.JOURNAL) == ("spec.json", "env.json", "run.jnl")
     assert (layout.SOCKET, layout.OUTPUT) == ("pair.sock", "out")
+    assert (layout.COMMANDS, layout.SHELL) == ("commands.jnl", "shell")
     assert layout.segment(0) == "out/00000000000000000000.seg"
     assert layout.segment(65536) == "out/00000000000000065536.seg"
 

@@ -23,8 +23,8 @@ def exited(status: int, *, still_open: bool = False) -> Record:
     return {"type": "exit", "time": 3.5, "status": status, "offset": 70, "open": still_open}
 
 
-def folded(*records: Record) -> Run:
-    run = Run()
+def folded(*records: Record, prompts: bool = False) -> Run:
+    run = Run(prompts=prompts)
     for record in records:
         run.apply(record)
     return run
@@ -74,6 +74,45 @@ def test_a_run_nobody_has_told_of_is_idle() -> None:
 
 def test_a_plain_command_is_live_as_soon_as_it_has_started() -> None:
     assert folded(STARTED) == Run(state=State.LIVE, started_at=1.5, pid=42)
+
+
+def test_a_shell_is_live_from_its_first_prompt_on() -> None:
+    run = folded(STARTED, prompts=True)
+    assert (run.state, run.prompted_once) == (State.BOOTSTRAPPING, False)
+    run.prompted()
+    assert (run.state, run.prompted_once) == (State.LIVE, True)
+    run.prompted()
+    assert run.state is State.LIVE
+
+
+def test_a_prompt_that_is_seen_before_the_start_is_told_counts_all_the_same() -> None:
+    run = Run(prompts=True)  # output and journal are two files, read one after the other
+    run.prompted()
+    run.apply(STARTED)
+    assert run.state is State.LIVE
+
+
+@PROPERTY
+@given(st.lists(st.sampled_from([STARTED, KILL, exited(0), exited(-9), LOST, None]), max_size=6), st.booleans())
+def test_a_prompt_starts_nothing_and_ends_nothing(story: list[Record | None], prompts: bool) -> None:
+    run = Run(prompts=prompts)
+    for record in story:
+        before = run.state
+        try:
+            run.prompted() if record is None else run.apply(record)
+        except Internal:
+            assert record is not None
+        assert record is not None or (before, run.state) in (
+            (before, before),
+            (State.BOOTSTRAPPING, State.LIVE),
+        )
+
+
+def test_a_shell_that_ends_before_its_first_prompt_has_ended() -> None:
+    run = folded(STARTED, exited(2), prompts=True)
+    assert (run.state, run.exit_code, run.prompted_once) == (State.CLOSED, 2, False)
+    run.prompted()
+    assert run.state is State.CLOSED
 
 
 def test_the_end_says_when_and_at_which_byte() -> None:

@@ -78,3 +78,11 @@ def test_a_session_is_live_from_its_first_prompt_on(world: World) -> None:
             file.write("go\n")
         assert shell.exec("echo $x").output == b"go\n"
         assert shell.info().state.value == "live"
+
+
+def test_a_file_and_a_prompt_that_throw_typeahead_away_do_not_lose_the_command(world: World) -> None:
+    flush = """flush() { python3 -c 'import termios; termios.tcflush(open("/dev/tty"), termios.TCIFLUSH)'; }\n"""
+    with world.client() as client:
+        shell = _shell(world, client, {".bashrc": f"{flush}flush\nPROMPT_COMMAND=flush\n"})
+        for number in range(5):
+            assert shell.exec(f"echo {number}", wait_prompt_s=60).output == b"%d\n" % number

@@ -97,3 +97,11 @@ def test_wait_says_which_condition_fired_and_gives_up_in_time(world: World) -> N
     world.run("exec", "w", "exit 9")
     waiting.communicate(timeout=60)
     assert waiting.returncode == 9
+
+
+def test_a_command_that_takes_the_marks_away_is_a_clear_error_and_never_a_hang(world: World) -> None:
+    _bash(world)
+    for text in ("builtin() { :; }", "echo hi"):
+        assert _code(world, "w", text) == "marks-gone"
+    world.ok("send", "w", "unset -f builtin")
+    assert world.ok("exec", "w", "--wait-prompt", "30s", "echo back") == "back"

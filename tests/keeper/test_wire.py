@@ -80,6 +80,20 @@ def test_frames_look_as_they_have_always_looked(kind: int, payload: bytes, expec
     assert list(wire.Decoder().feed(expected)) == [(kind, payload)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "payload", "expected"),
+    [
+        (wire.LOOK, b"", b"L\x00\x00\x00\x00"),
+        (wire.SEEN, b"{}", b"s\x00\x00\x00\x02{}"),
+        (wire.SWEEP, wire.SWEEPING.pack(258, 15), b"X\x00\x00\x00\x0c\x00\x00\x00\x00\x00\x00\x01\x02\x00\x00\x00\x0f"),
+        (wire.SWEPT, wire.NUMBER.pack(3), b"x\x00\x00\x00\x04\x00\x00\x00\x03"),
+    ],
+)
+def test_frames_about_what_runs_look_as_they_have_always_looked(kind: int, payload: bytes, expected: bytes) -> None:
+    assert wire.frame(kind, payload) == expected
+    assert list(wire.Decoder().feed(expected)) == [(kind, payload)]
+
+
 def test_numbers_with_a_meaning_never_change_it() -> None:
     assert (wire.TYPED_ALL, wire.TYPED_BLOCKED, wire.TYPED_TOO_LONG) == (0, 1, 2)
     assert (wire.LIMIT_BYTES, wire.ONCE_BYTES) == (1 << 20, 16)

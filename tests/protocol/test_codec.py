@@ -109,6 +109,25 @@ def test_a_message_looks_as_it_has_always_looked() -> None:
     assert received(codec.encode(7, messages.GetSession(session="web"))).payload == payload
 
 
+def test_a_command_is_asked_for_as_it_has_always_been() -> None:
+    payload = (
+        b'{"id":8,"kind":"command.exec","session":"web","exec_id":"0badcafe","own_manager":"user","text":"ls","argv":[],'
+        b'"spooled":false,"stdin":"null","env":{},"cwd":null,"apart":false,"record":true,"detach":false,"offset":null,'
+        b'"timeout_s":null,"kill_after_s":2.0,"wait_prompt_s":null}'
+    )
+    asked = messages.ExecCommand(session="web", exec_id="0badcafe", text="ls")
+    assert received(codec.encode(8, asked)).payload == payload
+    least = b'{"id":8,"kind":"command.exec","session":"web","exec_id":"0badcafe","text":"ls"}'
+    assert codec.decode(Control(least)) == (8, asked)
+
+
+def test_the_kinds_of_the_messages_about_commands_never_change() -> None:
+    assert {kind.kind for kind in MESSAGES} >= {
+        "command.exec", "command.spool", "command.detach", "command.history", "command.begins", "command.ends",
+        "commands", "session.wait-for", "fired",
+    }  # fmt: skip
+
+
 @PROPERTY
 @given(st.binary(max_size=60))
 def test_payloads_of_any_kind_are_messages_or_refused(payload: bytes) -> None:
