@@ -44,11 +44,11 @@ class MarkView:
         """What may be the beginning of a mark waits."""
         if b"\x1b" not in data and not self._held:
             return data
-        data = ANY_MARK.sub(b"", self._held + data)
+        data = self._held + data
         cut = _UNFINISHED_MARK.search(data, max(0, len(data) - LIMIT_BYTES))
         at = cut.start() if cut else len(data)
         self._held = data[at:]
-        return data[:at]
+        return ANY_MARK.sub(b"", data[:at])
 
     def end(self) -> bytes:
         """What looked like a mark and was none."""

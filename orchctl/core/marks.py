@@ -52,8 +52,10 @@ class MarkScanner:
             end = data.find(b"\x07", start, start + LIMIT_BYTES)
             if end < 0 and len(data) - start < LIMIT_BYTES:
                 break
-            if end >= 0:  # one that begins anew within itself was cut off: it is output up to there
-                start = max(start, data.rfind(self._prefix, start, end))
+            if (escape := data.find(b"\x1b", start + 1, max(0, end))) >= 0:  # cut off by another sequence: it is output
+                self._text(found, data[at:escape])
+                at = escape
+                continue
             stop = start if end >= 0 else start + 1  # one that never ends is output
             self._text(found, data[at:stop])
             at = stop
