@@ -69,7 +69,7 @@ class Prompt:
     async def wait(self, running: Running) -> Place:
         """Until the shell waits for a command; `not-at-prompt` when it does something else instead."""
         asked = running.asked
-        began = time.monotonic()
+        began = returned = time.monotonic()
         patience_s = asked.wait_prompt_s or 0.0
         still = 0
         while True:
@@ -83,8 +83,11 @@ class Prompt:
             if place.ready or still >= STILL_LOOKS:
                 return place
             starting = self._session.run.started_at is not None and not self._session.run.prompted_once
-            limit = RETURN_S if place.returning else SETTLE_S
-            if time.monotonic() - began > max(patience_s, limit) and not (starting and asked.wait_prompt_s is None):
+            now = time.monotonic()
+            if place.returning:
+                returned = now  # the next look may see the prompt's mark and a terminal of a moment before
+            late = now - began > RETURN_S if place.returning else now - returned > SETTLE_S
+            if late and now - began > patience_s and not (starting and asked.wait_prompt_s is None):
                 raise Conflict(place.reason, code="not-at-prompt")
             self._session.pair.watch(place.offset)
             try:
