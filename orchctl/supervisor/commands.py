@@ -111,6 +111,8 @@ class Commands:
             self._fail(running, OrchctlError(f"the command could not be written down: {error.strerror}"))
         finally:
             self.current = None
+            if running.over:  # one that the next supervisor finishes may still need them
+                self.store.remove(*(f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", bash.TAG)))
 
     async def _begin(self, running: Running) -> None:
         """Wait for the prompt, put everything in place, and only then write down that it begins."""
@@ -152,6 +154,8 @@ class Commands:
                 return await parser.wait() == 0
         except (OSError, TimeoutError):
             return False
+        finally:
+            self.store.remove("parse")  # a command that is not recorded is not to be found here either
 
     def _put_files(self, asked: ExecCommand, text: str, *, complete: bool, flags: str) -> None:
         exec_id = asked.exec_id
@@ -209,8 +213,6 @@ class Commands:
                 await self._overtime.wait(running, ticket)
         finally:
             output.close()
-            names = [f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", bash.TAG)]
-            self.store.remove(*names)
 
     def _scan(self, running: Running, scanner: MarkScanner, execution: Execution, data: bytes) -> End | None:
         end = None
