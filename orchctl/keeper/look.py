@@ -10,7 +10,9 @@ from orchctl.keeper import tree
 
 _READ = 0
 _WAITS = (7, 23, 270, 271, 232, 281)  # poll select pselect6 ppoll epoll_wait epoll_pwait, on x86-64
-_START_FIELD = 19  # of /proc/PID/stat, counted from the state on
+# Of /proc/PID/stat, counted from the state on. The stack lies elsewhere in every program that is started.
+_START_FIELD = 19
+_STACK_FIELD = 25
 
 
 def seen(master: int, child: int) -> dict[str, Any]:
@@ -19,10 +21,20 @@ def seen(master: int, child: int) -> dict[str, Any]:
         front = os.tcgetpgrp(master)
         modes = termios.tcgetattr(master)
     except (OSError, termios.error):
-        return {"front": 0, "name": "", "child": child, "output": 0, "local": 0, "reading": False, "cwd": None}
+        return {
+            "front": 0,
+            "name": "",
+            "image": 0,
+            "child": child,
+            "output": 0,
+            "local": 0,
+            "reading": False,
+            "cwd": None,
+        }
     return {
         "front": front,
         "name": _name(front),
+        "image": _stat(front, _STACK_FIELD),
         "child": child,
         "output": modes[1],
         "local": modes[3],
@@ -34,13 +46,13 @@ def seen(master: int, child: int) -> dict[str, Any]:
 def younger(keeper: int, since: int, *, leave_out: tuple[int, int]) -> list[int]:
     """The session's processes that started at or after `since`, in clock ticks since boot."""
     below = tree.descendants(keeper, leave_out=leave_out[0])
-    return [pid for pid in below if pid != leave_out[1] and _started(pid) >= since]
+    return [pid for pid in below if pid != leave_out[1] and _stat(pid, _START_FIELD) >= since]
 
 
-def _started(pid: int) -> int:
+def _stat(pid: int, field: int) -> int:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[_START_FIELD])
+            return int(file.read().rpartition(b")")[2].split()[field])
     except (OSError, ValueError, IndexError):
         return -1
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import time
 
 from orchctl.core.escalation import Step
 from orchctl.errors import Conflict
+from orchctl.supervisor.interrupting import interrupt
 from orchctl.supervisor.news import either
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.running import Running
@@ -46,10 +48,11 @@ class Overtime:
         if step is Step.NOTHING:
             return
         running.timed_out = running.signalled = True
-        self._pair.signal(signal.SIGINT)
+        await interrupt(self._pair)
         if step in (Step.TERMINATE, Step.KILL):
             number = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
-            await self._pair.sweep(running.ticks, number)
+            with contextlib.suppress(Conflict):
+                await self._pair.sweep(running.ticks, number)
         if step is Step.GIVE_UP:
             raise Conflict("the shell did not come back after the time-out; the session is not usable", code="stuck")
 

@@ -118,13 +118,10 @@ class Prompt:
     async def look(self) -> Place:
         """One look, at the log and at the terminal."""
         seen = await self._session.pair.look()
-        log = self._session.open_log()
-        try:
-            end = log.end
-            marks = self._last_marks(log, end)
-        finally:
-            log.close()
+        end, marks = self._read_marks()
         last = marks[-1] if marks else None
+        if last is not None and last.kind == "P" and seen["front"] != seen["child"]:
+            seen = await self._session.pair.look()  # what is in front may have been so before the mark was made
         prompt = next((mark for mark in reversed(marks) if mark.kind == "P"), None)
         own = seen["front"] == seen["child"]
         untouched = last is not None and last.kind == "P" and last.start >= seen["typed_at"]
@@ -140,6 +137,15 @@ class Prompt:
             newlines=newline_mapping(seen),
             flags=prompt.args[2] if prompt and len(prompt.args) > 2 else "",
         )
+
+    def _read_marks(self) -> tuple[int, list[Mark]]:
+        """Where the log ends, and the marks before that."""
+        log = self._session.open_log()
+        try:
+            end = log.end
+            return end, self._last_marks(log, end)
+        finally:
+            log.close()
 
     def _last_marks(self, log: Any, end: int) -> list[Mark]:
         for back in LOOK_BACK_BYTES:

@@ -162,6 +162,20 @@ def test_the_first_interrupt_goes_to_the_command_and_the_second_leaves_it(world:
     assert world.json("history", "w")[-1]["status"] == "running"
 
 
+def test_an_interrupt_that_only_the_programs_beginning_took_reaches_the_program(world: World, shell: str) -> None:
+    """What a shell does when it is interrupted while it starts a program, made to happen each time."""
+    become = "signal.signal(signal.SIGINT, lambda *_: os.execvp('sleep', ['sleep', '1000']))"
+    running = world.start(
+        "exec", "w", f"python3 -c \"import os, signal; {become}; print('up', flush=True); signal.pause()\""
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == b"up\n"
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=DEADLINE_S)
+    assert running.returncode == -signal.SIGINT
+    assert world.ok("exec", "w", "echo usable") == "usable"
+
+
 def _no_interrupt_pending(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as file:

@@ -16,7 +16,7 @@ import pytest
 from orchctl.keeper import look
 from tests.world import until
 
-FIELDS = {"front", "name", "child", "output", "local", "reading", "cwd"}
+FIELDS = {"front", "name", "image", "child", "output", "local", "reading", "cwd"}
 START_FIELD = 21  # of /proc/PID/stat, the pid being field 0
 
 

@@ -12,6 +12,7 @@ from orchctl.keeper import wire
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.interrupting import interrupt as interrupt_command
 from orchctl.supervisor.session import SupervisedSession
 
 
@@ -41,9 +42,12 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
 async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSession) -> None:
     """By signal to the terminal's foreground group, never by typing: no output is thrown away."""
     session = _live(app, asked.session, asked.own_manager)
-    if session.commands is not None and session.commands.current is not None:
-        session.commands.current.signalled = True
-    session.pair.signal(signal.SIGINT)
+    current = session.commands.current if session.commands is not None else None
+    if current is not None:
+        current.signalled = True
+        await interrupt_command(session.pair, lambda: not current.over)
+    else:
+        session.pair.signal(signal.SIGINT)
     await call.say(messages.Done())
 
 
