@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 TAG = "x6973-"  # in the name of every file that is typed about; keeps those lines out of the history
 PREFIX = "{ __oc_c&&:;} 2>/dev/null;"
+# First in PROMPT_COMMAND while a command runs, so that what prompts print is not taken for its output.
+_FIRST = "{ __oc_a;} 2>/dev/null;"
 _EMIT = "\\builtin printf %s"
 # Words and signs without which a text is complete by itself, whatever it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./ \n;-]*\Z")
@@ -74,7 +76,12 @@ def _heal(nonce: str) -> str:
 : ${{__oc_k:=0}}
 __oc_p() {{
   {_EMIT} $'\\e'"]6973;{nonce};P;$((__oc_k=${{__oc_k:-0}}+1));$1;$-"$'\\a' >>/dev/tty
+  [[ ${{PROMPT_COMMAND[0]-}} != *__oc_a* ]] || __oc_b
   [[ ${{PROMPT_COMMAND[-1]-}} == *__oc_p* ]] || __oc_hook
+}}
+__oc_b() {{
+  \\builtin printf -v 'PROMPT_COMMAND[0]' %s "${{PROMPT_COMMAND[0]//'{_FIRST}'/}}" &&
+    [[ ${{PROMPT_COMMAND[0]}} ]] || unset -v 'PROMPT_COMMAND[0]'
 }}
 __oc_hook() {{
   local i
@@ -144,12 +151,16 @@ _BACK = '\\builtin cd -- "$__oc_w";OLDPWD=$__oc_o __oc_w='
 def _begin(nonce: str, folder: str, exec_id: str, *, exported: bool) -> str:
     """Before the command: not twice, back from where an interrupted one left us, the hook in place, and B."""
     hook = '"${PROMPT_COMMAND[*]-}" != "${PROMPT_COMMAND[*]/__oc_p/}" && \\builtin declare -F __oc_p >/dev/null'
-    ours = "__oc_d __oc_k __oc_l __oc_o __oc_q __oc_r __oc_s __oc_w;\\builtin export -nf __oc_c __oc_p __oc_hook"
+    ours = "__oc_d __oc_k __oc_l __oc_o __oc_q __oc_r __oc_s __oc_w"
+    functions = "__oc_a __oc_b __oc_c __oc_p __oc_hook"
+    first = f"{_FIRST}${{PROMPT_COMMAND[0]-}}"
     steps = [
         f"__oc_q=;__oc_c(){{ {_EMIT} $'\\e]6973;{nonce};C;{exec_id}\\a' >>/dev/tty;\\builtin return \"$__oc_s\";}}",
+        f"__oc_a(){{ \\builtin set -- $?;{_EMIT} $'\\e]6973;{nonce};A;{exec_id}\\a' >>/dev/tty;\\builtin return $1;}}",
         f'{{ \\builtin test -z "${{__oc_w-}}" || \\builtin test "$PWD" != "${{__oc_d-}}" || {{ {_BACK};}};}}',
         f"{{ \\builtin test {hook} || \\. {shlex.quote(f'{folder}/heal')};}}",
-        f"\\builtin export -n {ours}" if exported else ":",
+        f"\\builtin export -n {ours};\\builtin export -nf {functions}" if exported else ":",
+        f"{{ \\builtin printf -v 'PROMPT_COMMAND[0]' %s \"{first}\" || :;}}",
         f"{_EMIT} $'\\e]6973;{nonce};B;{exec_id}\\a' >>/dev/tty",
     ]
     once = f'\\builtin test "${{__oc_l-}}" != {exec_id} || \\builtin return "$__oc_s";__oc_l={exec_id}'

@@ -4,6 +4,7 @@ P;k;status   a prompt is about to be shown, the k-th
 B;id;…       our line was run
 C;id         the next byte is the command's
 D;id;status  the byte before was its last
+A;id         what follows is the prompt's, unless D comes yet
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Execution:
         self._prompts = prompts
         self.began_at: int | None = None  # the end of B
         self.output_at: int | None = None  # the end of C
+        self.prompt_at: int | None = None  # the start of A
         self.dropped = False  # a prompt came, and our line had not been run
 
     def take(self, mark: Mark) -> End | None:
@@ -43,6 +45,8 @@ class Execution:
             self.began_at = mark.end
         elif mark.kind == "C" and own and self.output_at is None:
             self.output_at = mark.end
+        elif mark.kind == "A" and own and self.began_at is not None:
+            self.prompt_at = mark.start
         elif mark.kind == "D" and own and self.began_at is not None:
             return self._end(_number(mark, 1), "marks", mark.start)
         elif mark.kind == "P" and _number(mark, 0) > self._prompts:
@@ -50,7 +54,7 @@ class Execution:
             if self.began_at is None:
                 self.dropped = True
             else:  # it never came to its own end, so it was cancelled: 0 is no answer then
-                return self._end(_number(mark, 1) or INTERRUPTED, "prompt", mark.start)
+                return self._end(_number(mark, 1) or INTERRUPTED, "prompt", self.prompt_at or mark.start)
         return None
 
     def _end(self, code: int, completion: str, end: int) -> End:

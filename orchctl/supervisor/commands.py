@@ -224,7 +224,8 @@ class Commands:
             running.command = replace(running.command, start_offset=execution.output_at)
         if end is None and data:
             held = 2 if running.signalled else 0  # the newline a shell writes when a command was interrupted
-            running.safe_offset = max(running.safe_offset, scanner.safe_offset - held)
+            certain = scanner.safe_offset if execution.prompt_at is None else execution.prompt_at
+            running.safe_offset = max(running.safe_offset, certain - held)
             running.news.tell()
         return end
 

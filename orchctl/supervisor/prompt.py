@@ -129,7 +129,7 @@ class Prompt:
         return Place(
             ready=own and untouched,
             reason=reason,
-            returning=last is not None and last.kind in ("B", "C", "D"),
+            returning=last is not None and last.kind in ("A", "B", "C", "D"),
             reading=bool(seen["reading"]),
             prompts=int(prompt.args[0]) if prompt and prompt.args and prompt.args[0].isdigit() else 0,
             offset=end,

@@ -13,7 +13,7 @@ def _stopped(name: str, text: str, output: bytes | None = b"", *then: Step, core
 
 CASES = (
     Case("a limit that is not reached", (Step("echo hi; (exit 3)", 3, b"hi\n", timeout_s=60),), core=True),
-    _stopped("a program", "echo a; sleep 60; echo b", b"a\n"),
+    _stopped("a program", "echo a; sleep 60; echo b", b"a\n", core=True),
     _stopped("a program after half a line", "printf a; sleep 60; echo b", b"a"),
     _stopped("a loop of the shell", "until false; do :; done"),
     _stopped("a loop of programs", "while :; do sleep 0.01; done"),
@@ -34,8 +34,19 @@ CASES = (
         "state stays", "x=5; cd /usr; f() { echo F; }; sleep 60", b"", Step("echo $x $PWD; f", output=b"5 /usr\nF\n")
     ),
     _stopped("under xtrace", "set -x; sleep 60", None, Step("set +x", output=None)),
-    _stopped("without a prompt command", "PROMPT_COMMAND= PS1='here: '; echo a; sleep 60", None),
-    _stopped("with a prompt command that prints", "PROMPT_COMMAND='echo noise'; echo a; sleep 60", None),
+    _stopped("the prompt command is taken away by the text", "PROMPT_COMMAND= PS1='here: '; echo a; sleep 60", None),
+    Case(
+        "too long: without a prompt command",
+        (Step("PROMPT_COMMAND= PS1='here: '"), Step("echo a; sleep 60", 124, b"a\n", timeout_s=LIMIT_S)),
+    ),
+    Case(
+        "too long: with a prompt command that prints",
+        (
+            Step("PROMPT_COMMAND='echo noise'"),
+            Step("echo a; sleep 60", 124, b"a\n", timeout_s=LIMIT_S),
+            Step('echo "$PROMPT_COMMAND" | tail -c 11', output=b"echo noise\n"),
+        ),
+    ),
     _stopped("with much output", "yes", None),
     Case(
         "too long: a program that ignores interrupt and request",

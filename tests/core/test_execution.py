@@ -143,3 +143,12 @@ def test_output_lies_from_the_end_of_the_one_mark_to_the_start_of_the_other() ->
 @pytest.mark.parametrize("order", list(itertools.permutations([BEGIN, OUTPUT, ("P", ("8", "0")), ("D", (OWN, "4"))])))
 def test_every_order_of_the_four_marks_ends_as_the_whole_story_says(order: tuple[Told, ...]) -> None:
     assert told(Execution(OWN, PROMPTS), list(order)) == expected(list(order))
+
+
+def test_what_the_prompt_prints_is_not_the_commands() -> None:
+    cancelled = told(Execution(OWN, PROMPTS), [BEGIN, OUTPUT, ("A", (OWN,)), ("P", (str(PROMPTS + 1), "130"))])
+    assert cancelled == End(130, "prompt", 30, 30, ran=True)
+    others = told(Execution(OWN, PROMPTS), [BEGIN, OUTPUT, ("A", (OTHER,)), ("P", (str(PROMPTS + 1), "130"))])
+    assert others == End(130, "prompt", 30, 40, ran=True)
+    ended = told(Execution(OWN, PROMPTS), [BEGIN, OUTPUT, ("A", (OWN,)), ("D", (OWN, "0"))])
+    assert ended == End(0, "marks", 30, 40, ran=True)
