@@ -1,0 +1,89 @@
+"""Writing a log in segments: where the next byte goes, when a new segment begins, what retention drops.
+
+A new mover takes over by looking at the directory alone. Nothing here waits for a disk to be safe from
+power loss; that is the supervisor's part, so that a slow disk never stalls a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchctl.core import segments
+from orchctl.core.segments import Segment
+from orchctl.disk import Disk
+
+
+class SegmentWriter:
+    """The one writer of a log, below the directory `folder`."""
+
+    def __init__(self, disk: Disk, folder: str, ring_bytes: int, record: Callable[[int, int], None]) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._ring_bytes = ring_bytes
+        self._segment_bytes = segments.size_for(ring_bytes)
+        self._record = record  # called with the range to be dropped, before it is
+        self._sealed: list[Segment] = []
+        self._start, self._fd = 0, -1
+        self.end = 0
+        self.needed: int | None = None
+        self._take_over()
+
+    @property
+    def start(self) -> int:
+        """Where the segment that is being written begins."""
+        return self._start
+
+    def move(self, pipe: int) -> int:
+        """As much as there is room for from a pipe into the log; how much that was."""
+        return self._wrote(self._disk.move(pipe, self._fd, self._room(), self.end - self._start))
+
+    def write(self, data: bytes) -> int:
+        """The same for bytes that were read already."""
+        return self._wrote(self._disk.write(self._fd, data[: self._room()], self.end - self._start))
+
+    def roll(self) -> None:
+        """Begin a new segment, if this one holds anything."""
+        if self.end == self._start:
+            return
+        fd = self._disk.open(self._path(self.end), create=True)
+        self._disk.close(self._fd)
+        self._sealed.append(Segment(self._start, self.end - self._start))
+        self._start, self._fd = self.end, fd
+
+    def trim(self, keep_bytes: int | None = None) -> None:
+        """Drop what is past the ring, or past `keep_bytes` if that is less; what goes is written down first."""
+        ring = self._ring_bytes if keep_bytes is None else min(self._ring_bytes, keep_bytes)
+        current = Segment(self._start, self.end - self._start)
+        needed = self.needed if keep_bytes is None else None
+        dropped = segments.overdue([*self._sealed, current], ring, needed)
+        if not dropped:
+            return
+        self._record(dropped[0].start, dropped[-1].end)
+        for segment in dropped:
+            self._sealed.remove(segment)
+            self._disk.unlink(self._path(segment.start))
+            self._disk.unlink(self._path(segment.start).removesuffix(segments.SUFFIX) + ".idx")
+
+    def _room(self) -> int:
+        """How many bytes the segment takes yet; when it is full the next one begins, and the ring turns."""
+        room = self._start + self._segment_bytes - self.end
+        if room <= 0:
+            self.roll()
+            self.trim()
+            room = self._segment_bytes
+        return room
+
+    def _wrote(self, count: int) -> int:
+        self.end += count
+        return count
+
+    def _take_over(self) -> None:
+        found = segments.starts(self._disk.names(self._folder))
+        self._start = found[-1] if found else 0
+        self._fd = self._disk.open(self._path(self._start), create=True)
+        self.end = self._start + self._disk.size(self._fd)
+        for start, after in zip(found, found[1:], strict=False):
+            self._sealed.append(Segment(start, after - start))
+
+    def _path(self, start: int) -> str:
+        return f"{self._folder}/{segments.name(start)}"
