@@ -15,7 +15,7 @@ from orchctl.core import bash
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.model.command import Command, Result
 from orchctl.protocol.framing import Data
-from orchctl.protocol.messages import CommandBegins, CommandEnds, Done, ExecCommand, PutSpool, Request
+from orchctl.protocol.messages import CommandBegins, CommandEnds, Done, ExecCommand, PutSpool, Request, StreamGap
 
 PART_BYTES = 1 << 18
 INLINE_TEXT_BYTES = 1 << 17  # larger text goes ahead in parts
@@ -61,6 +61,7 @@ class CommandStream:
         self._seen = {0: 0, 1: 0, 2: 0}
         self._views: dict[int, View] = {0: RawView(), 1: RawView(), 2: RawView()}
         self.command: Command | None = None
+        self.gaps: list[tuple[int, int]] = []
 
     @property
     def raw(self) -> bool:
@@ -105,6 +106,8 @@ class CommandStream:
                     return
                 elif isinstance(item, Data):
                     yield from self._take(item)
+                elif isinstance(item, StreamGap):
+                    self._skip(item)
                 elif not isinstance(item, Done):
                     raise PeerBroke(f"{item.kind!r} came in the middle of a command", code="bad-stream")
         finally:
@@ -130,6 +133,13 @@ class CommandStream:
             self._asked = dataclasses.replace(self._asked, offset=self._seen[0])
         if shown := self._views[item.channel].feed(data):
             yield item.channel, shown
+
+    def _skip(self, gap: StreamGap) -> None:
+        """Output that was gone before it could be read; nobody is to take the rest for all of it."""
+        if gap.end > self._seen[0]:
+            self.gaps.append((max(gap.first, self._seen[0]), gap.end))
+            self._seen[0] = gap.end
+            self._asked = dataclasses.replace(self._asked, offset=gap.end)
 
     def _request(self, command: str | Sequence[str]) -> tuple[ExecCommand, list[Request]]:
         options = self._options
@@ -191,4 +201,11 @@ def collect(stream: CommandStream, *, limit_bytes: int | None = None) -> Result:
     if command is None:
         raise PeerBroke("the command ended without a word")
     output = bytes(found[0] or found[1])
-    return Result(command=command, output=output, errors=bytes(found[2]), newlines=stream.newlines, truncated=truncated)
+    return Result(
+        command=command,
+        output=output,
+        errors=bytes(found[2]),
+        newlines=stream.newlines,
+        truncated=truncated,
+        gaps=tuple(stream.gaps),
+    )

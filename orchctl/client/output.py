@@ -16,7 +16,7 @@ from orchctl.errors import BadInput, NoSuchSession, PeerBroke
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
-from orchctl.protocol.messages import ReadOutput, StreamBegins, StreamEnds, StreamGap
+from orchctl.protocol.messages import ReadOutput, StreamBegins, StreamEnds, StreamGap, StreamTime
 
 WINDOW_BYTES = 1 << 20  # a match longer than this is not found
 
@@ -31,6 +31,7 @@ class OutputStream:
         self._connection: Connection | None = None
         self._cursor: Cursor | None = None
         self.session: Session | None = None
+        self.time_of_next: float | None = None  # when the next piece came, if times were asked for
 
     def __iter__(self) -> Iterator[Chunk | Gap]:
         patience = Patience()
@@ -67,6 +68,8 @@ class OutputStream:
                 raise PeerBroke("output came before the stream began", code="bad-stream")
             elif isinstance(item, Data):
                 yield self._cursor.take(item.chunk)
+            elif isinstance(item, StreamTime):
+                self.time_of_next = item.unix_s
             elif isinstance(item, StreamGap):
                 yield self._cursor.skip(Gap(item.first, item.end))
             else:
@@ -76,7 +79,12 @@ class OutputStream:
         if self._cursor is None or self.session is None:
             return self._asked
         return dataclasses.replace(
-            self._asked, session=self.session.id, offset=self._cursor.offset, lines=None, since_input=False
+            self._asked,
+            session=self.session.id,
+            offset=self._cursor.offset,
+            lines=None,
+            since_input=False,
+            since_unix_s=None,
         )
 
     def _begin(self, begins: StreamBegins) -> None:

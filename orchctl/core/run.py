@@ -68,6 +68,10 @@ def _resized(run: Run, record: Record) -> None:
     run.cols, run.rows = record["cols"], record["rows"]
 
 
+def _prompted(run: Run, _: Record) -> None:
+    run.prompted()
+
+
 def _kill(run: Run, _: Record) -> None:
     run.kill_asked = run.kill_asked or run.state is not State.CLOSED
 
@@ -92,6 +96,7 @@ def _lost(run: Run, record: Record) -> None:
 _RULES: dict[str, Callable[[Run, Record], None]] = {
     "started": _started,
     "failed": _failed,
+    "prompted": _prompted,
     "resized": _resized,
     "kill": _kill,
     "survivors": _survivors,

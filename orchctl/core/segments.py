@@ -6,6 +6,7 @@ repair, and bytes that are missing between two segments are a gap that readers a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -52,11 +53,7 @@ def size_for(ring_bytes: int) -> int:
 
 def holes(segments: Sequence[Segment]) -> list[tuple[int, int]]:
     """The ranges between segments that no segment holds; from the first segment's start on."""
-    return [
-        (before.end, after.start)
-        for before, after in zip(segments, segments[1:], strict=False)
-        if after.start > before.end
-    ]
+    return [(before.end, after.start) for before, after in itertools.pairwise(segments) if after.start > before.end]
 
 
 def whole(segments: Sequence[Segment]) -> list[Segment]:

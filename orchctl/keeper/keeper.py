@@ -19,6 +19,7 @@ from orchctl.keeper import child, pair, plan, tree, wire
 from orchctl.keeper.mover import Mover, hello
 from orchctl.keeper.pair import Pair
 
+RECORD_AGAIN_S = 0.25  # a disk that takes no record is asked again this often
 KILL_AGAIN_S = 0.1  # new children may be born while the old ones are killed
 KILL_ROUNDS = 20  # what two seconds of SIGKILL did not end is a survivor, and is named
 _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP)
@@ -50,17 +51,24 @@ class Keeper:
             poll = select.poll()
             poll.register(self._woken, select.POLLIN)
             poll.register(self._link, select.POLLIN)
-            wait_ms = None if self._kill_at is None else max(0.0, self._kill_at - time.monotonic()) * 1000 + 1
-            ready = [fd for fd, _ in poll.poll(wait_ms)]
+            ready = [fd for fd, _ in poll.poll(self._wait_ms())]
             if self._woken in ready:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._woken, 4096)
             if self._link.fileno() in ready:
                 self._hear_mover()
             self._reap()
+            if self._pair.unrecorded and self._pair.record_rest():
+                self._tell(pair.RECORDED)
             if self._kill_at is not None and time.monotonic() >= self._kill_at:
                 self._kill_by_force()
             self._finish_if_alone()
+
+    def _wait_ms(self) -> float | None:
+        until = [] if self._kill_at is None else [self._kill_at]
+        if self._pair.unrecorded:
+            until.append(time.monotonic() + RECORD_AGAIN_S)
+        return max(0.0, min(until) - time.monotonic()) * 1000 + 1 if until else None
 
     def _start_mover(self) -> None:
         self._link, theirs = socket.socketpair()
@@ -81,8 +89,8 @@ class Keeper:
             self._link.sendall(wire.frame(kind))
 
     def _record(self, kind: str, **fields: object) -> None:
-        self._pair.record(kind, **fields)
-        self._tell(pair.RECORDED)
+        if self._pair.record(kind, **fields):
+            self._tell(pair.RECORDED)
 
     def _hear_mover(self) -> None:
         try:
@@ -129,7 +137,9 @@ class Keeper:
         return False
 
     def _finish_if_alone(self) -> None:
-        if self._recorded and not self._finishing and tree.children(os.getpid()) == [self._mover]:
+        if self._finishing or not self._recorded or self._pair.unrecorded:
+            return
+        if tree.children(os.getpid()) == [self._mover]:
             self._finishing = True
             self._tell(pair.FINISH)
 
@@ -167,7 +177,12 @@ def _run_mover(keeper: Keeper, link: socket.socket) -> None:
         os.close(keeper._wake)
         keeper._link.close()
         pair.name_process("orchctl-mover")
-        Mover(keeper._pair, link, keeper._first).run()
+        while True:
+            with contextlib.suppress(OSError):  # the log cannot be opened: the program waits, and it is tried again
+                mover = Mover(keeper._pair, link, keeper._first)
+                break
+            time.sleep(RECORD_AGAIN_S)
+        mover.run()
     finally:
         complain()
         os._exit(1)
@@ -193,9 +208,11 @@ def _keep(folder: str, listener: socket.socket, first: socket.socket) -> None:
     what = plan.read(folder)
     made = os.O_CREAT | os.O_CLOEXEC
     journal = os.open(f"{folder}/{layout.JOURNAL}", os.O_WRONLY | os.O_APPEND | made, 0o600)
-    segment = os.open(f"{folder}/{layout.segment(0)}", os.O_WRONLY | made, 0o600)
+    pair.reserve(journal)
+    os.close(os.open(f"{folder}/{layout.segment(0)}", os.O_WRONLY | made, 0o600))
     master, slave = child.open_terminal(what.cols, what.rows)
-    shared = Pair(folder, listener, master, segment, journal, 0, os.getpid())
+    pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # for ever, and of the default size
+    shared = Pair(folder, listener, master, pipe, journal, what.ring_bytes, 0, os.getpid())
     try:
         shared.child = child.start(what, os.ttyname(slave))
     except child.StartFailed as error:
@@ -204,7 +221,7 @@ def _keep(folder: str, listener: socket.socket, first: socket.socket) -> None:
         os.unlink(f"{folder}/{layout.SOCKET}")
         return
     os.close(slave)
-    shared.record("started", pid=shared.child, keeper=shared.keeper, run=1)
+    shared.record("started", pid=shared.child, keeper=shared.keeper, run=1, session=os.path.basename(folder))
     Keeper(shared, first).run()
     os.unlink(f"{folder}/{layout.SOCKET}")
 

@@ -26,6 +26,8 @@ DRAINED = ord("d")  # u64: the log ends here, nobody can write any more
 QUIET = ord("q")  # u64: the log ends here for now, but something still holds the terminal
 ASKED_TO_KILL = ord("k")  # f64 seconds of grace
 
+RESERVE_BYTES = 1 << 13
+_KEEP_SIZE = 1
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -38,16 +40,34 @@ class Pair:
     folder: str
     listener: socket.socket
     master: int
-    segment: int
+    pipe: tuple[int, int]
     journal: int
+    ring_bytes: int
     child: int
     keeper: int
+    unrecorded: bytes = b""  # what the disk has not taken yet
 
-    def record(self, kind: str, **fields: Any) -> None:
-        """Append one record; in a single write as a rule, so that both processes may append."""
-        line = journal.encode({"type": kind, "time": time.time(), **fields})
-        while line:  # a disk that is nearly full takes a part
-            line = line[os.write(self.journal, line) :]
+    def record(self, kind: str, **fields: Any) -> bool:
+        """Append one record, in a single write as a rule, so that both processes may append; whether it is written."""
+        self.unrecorded += journal.encode({"type": kind, "time": time.time(), **fields})
+        return self.record_rest()
+
+    def record_rest(self) -> bool:
+        """Write what a full disk did not take."""
+        try:
+            while self.unrecorded:
+                self.unrecorded = self.unrecorded[os.write(self.journal, self.unrecorded) :]
+            reserve(self.journal)
+        except OSError:
+            return False
+        return True
+
+
+def reserve(fd: int) -> None:
+    """Set room aside after a journal's end: the end of a session must fit onto the fullest disk."""
+    if _libc is not None:
+        size = os.fstat(fd).st_size
+        _libc.fallocate(fd, _KEEP_SIZE, ctypes.c_int64(size), ctypes.c_int64(RESERVE_BYTES))
 
 
 def name_process(name: str) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from orchctl.core import layout
 
+RING_BYTES = 64 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -25,6 +27,7 @@ class Plan:
     limits: dict[str, int]
     cols: int
     rows: int
+    ring_bytes: int
 
 
 def read(folder: str) -> Plan:
@@ -44,4 +47,5 @@ def read(folder: str) -> Plan:
         limits=spec["limits"],
         cols=spec["cols"],
         rows=spec["rows"],
+        ring_bytes=spec.get("ring_bytes", RING_BYTES),
     )

@@ -6,6 +6,7 @@ power loss; that is the supervisor's part, so that a slow disk never stalls a te
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from orchctl.core import segments
@@ -82,7 +83,7 @@ class SegmentWriter:
         self._start = found[-1] if found else 0
         self._fd = self._disk.open(self._path(self._start), create=True)
         self.end = self._start + self._disk.size(self._fd)
-        for start, after in zip(found, found[1:], strict=False):
+        for start, after in itertools.pairwise(found):
             self._sealed.append(Segment(start, after - start))
 
     def _path(self, start: int) -> str:

@@ -20,13 +20,17 @@ SIGNAL = ord("S")  # u32 signal number, for the terminal's foreground group
 KILL = ord("K")  # f64 seconds of grace, then by force
 LOOK = ord("L")  # tell me what the terminal and its foreground are like
 SWEEP = ord("X")  # u64 clock ticks since boot, u32 signal: to what the program started since then; 0 only counts
+HOLD = ord("H")  # u64 offset: somebody still reads from here on; NOBODY takes it back
+TRIM = ord("T")  # u64: keep no more than so many bytes of output, whoever reads
+ROLL = ord("N")  # begin a new segment
 
 # pair → supervisor
-HELLO = ord("h")  # JSON: protocol, keeper, mover, child
+HELLO = ord("h")  # JSON: protocol, keeper, mover, child, stalled
 GREW = ord("g")  # the log grew past what WATCH named
 JOURNAL = ord("j")  # run.jnl grew
 SEEN = ord("s")  # JSON: foreground group, its name, terminal modes, where the last input fell, the program's directory
 SWEPT = ord("x")  # u32: how many processes that was
+STALLED = ord("b")  # UTF-8: why the log takes no more bytes, or nothing once it does
 TYPED = ord("t")  # 16 bytes of the input's name, u32 bytes taken, u8 outcome
 
 TYPED_ALL = 0
@@ -42,6 +46,7 @@ SECONDS = struct.Struct(">d")
 SWEEPING = struct.Struct(">QI")
 RECEIPT = struct.Struct(">16sIB")
 ONCE_BYTES = 16
+NOBODY = (1 << 64) - 1
 
 
 def frame(kind: int, payload: bytes = b"") -> bytes:

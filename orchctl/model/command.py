@@ -56,6 +56,7 @@ class Result:
     errors: bytes = b""
     newlines: str = "mapped"
     truncated: bool = False
+    gaps: tuple[tuple[int, int], ...] = ()  # offsets of output that retention took before it could be read
 
     @property
     def exit_code(self) -> int | None:

@@ -58,6 +58,7 @@ class Session:
     signal: int | None = None
     end_reason: EndReason | None = None
     output_open: bool = False
+    stalled: str | None = None  # why its output cannot be written just now; the program waits
     output: Output = field(default_factory=Output)
 
     @property

@@ -13,6 +13,29 @@ from typing import ClassVar
 from orchctl.model.command import Command
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport, SupervisorStatus
+from orchctl.protocol.kept import (
+    Prune,
+    Pruned,
+    ReadEvents,
+    ReadOutput,
+    SomeEvents,
+    StreamBegins,
+    StreamEnds,
+    StreamGap,
+    StreamTime,
+)
+
+__all__ = [
+    "Prune",
+    "Pruned",
+    "ReadEvents",
+    "ReadOutput",
+    "SomeEvents",
+    "StreamBegins",
+    "StreamEnds",
+    "StreamGap",
+    "StreamTime",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,20 +88,6 @@ class WaitSession:
 
     session: str
     own_manager: str = "user"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOutput:
-    """Output from an offset, from the last N lines, or since the last input; `follow` goes on to the session's end."""
-
-    kind: ClassVar[str] = "output.read"
-
-    session: str
-    own_manager: str = "user"
-    offset: int | None = None
-    lines: int | None = None
-    follow: bool = False
-    since_input: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,42 +321,14 @@ class Status:
     status: SupervisorStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamBegins:
-    """Output follows from `offset` on, in data frames of the stream with this request's number."""
-
-    kind: ClassVar[str] = "stream.begins"
-
-    session: Session
-    offset: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamGap:
-    """Bytes `first` up to but not including `end` are no longer kept; the stream goes on at `end`."""
-
-    kind: ClassVar[str] = "stream.gap"
-
-    first: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamEnds:
-    """Nothing more comes: the session is closed, or what there was has been sent."""
-
-    kind: ClassVar[str] = "stream.ends"
-
-    session: Session
-    offset: int
-
-
 Request = (
     SpawnSession
     | ListSessions
     | GetSession
     | WaitSession
     | ReadOutput
+    | ReadEvents
+    | Prune
     | SendInput
     | InterruptSession
     | KillSessions
@@ -373,6 +354,9 @@ Answer = (
     | Status
     | StreamBegins
     | StreamGap
+    | StreamTime
     | StreamEnds
+    | SomeEvents
+    | Pruned
 )
 Message = Request | Answer

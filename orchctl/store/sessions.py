@@ -34,6 +34,7 @@ class Spec:
     managed_by: str = "user"
     umask: int = 0o022
     limits: dict[str, int] = field(default_factory=dict)
+    ring_bytes: int = 64 << 20
     repo: str | None = None
     argv: tuple[str, ...] = ()
     executable: str | None = None

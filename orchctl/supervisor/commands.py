@@ -183,6 +183,7 @@ class Commands:
         execution = Execution(running.asked.exec_id, running.prompts)
         output = self._session.open_log()
         offset, tries = running.begin_offset, 0
+        self._session.readers.at(running.asked.exec_id, offset)
         try:
             while True:
                 ticket, closed = self._session.news.ticket, self._session.closed
@@ -190,11 +191,15 @@ class Commands:
                 offset += len(data)
                 end = self._scan(running, scanner, execution, data)
                 if end is not None:
-                    await self._ended(running, end, output.read(max(0, end.end - 2), 2))
+                    await self._ended(running, end, output.span(max(0, end.end - 2), end.end))
                     return
                 if data:  # a command may write faster than this reads, and is not to hold up time or others
                     await self._overtime.check(running)
                     await asyncio.sleep(0)
+                    continue
+                if (gap := output.gap(offset)) is not None:  # more than anybody keeps came while nobody looked
+                    offset = gap.end
+                    scanner = MarkScanner(self._session.spec.nonce, offset)
                     continue
                 if closed:
                     self._shell_ended(running, execution, offset)
@@ -212,6 +217,7 @@ class Commands:
                 self._session.pair.watch(offset)
                 await self._overtime.wait(running, ticket)
         finally:
+            self._session.readers.gone(running.asked.exec_id)
             output.close()
 
     def _scan(self, running: Running, scanner: MarkScanner, execution: Execution, data: bytes) -> End | None:

@@ -45,6 +45,8 @@ class PairLink:
         self._kill: bytes | None = None
         self._questions: deque[_Question] = deque()
         self._armed = False
+        self._held: int | None = None
+        self.stalled = ""  # why its log takes no more bytes
         self.greeted = asyncio.Event()
         self.gone = asyncio.Event()
 
@@ -110,6 +112,19 @@ class PairLink:
         self._kill = wire.SECONDS.pack(grace_s)
         self._send(wire.KILL, self._kill)
 
+    def hold(self, offset: int | None) -> None:
+        """Keep the log from `offset` on for somebody who reads it, within limits; None: nobody does."""
+        self._held = offset
+        self._send(wire.HOLD, wire.OFFSET.pack(wire.NOBODY if offset is None else offset))
+
+    def trim(self, keep_bytes: int) -> None:
+        """Keep no more of the log than that."""
+        self._send(wire.TRIM, wire.OFFSET.pack(keep_bytes))
+
+    def roll(self) -> None:
+        """Begin a new segment."""
+        self._send(wire.ROLL, b"")
+
     def _connect(self) -> socket.socket | None:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -138,10 +153,13 @@ class PairLink:
 
     def _hear(self, kind: int, payload: bytes) -> None:
         if kind == wire.HELLO:
+            self.stalled = str(json.loads(payload).get("stalled", ""))
             self._say_again()
             self.greeted.set()
         elif kind == wire.GREW:
             self._armed = False
+        elif kind == wire.STALLED:
+            self.stalled = payload.decode("utf-8", "replace")
         elif kind in (wire.SEEN, wire.SWEPT) and self._questions:
             question = self._questions.popleft()
             if not question.answer.done():
@@ -161,6 +179,8 @@ class PairLink:
             self._send(question.kind, question.payload)
         if self._kill is not None:
             self._send(wire.KILL, self._kill)
+        if self._held is not None:
+            self.hold(self._held)
 
     def _send(self, kind: int, payload: bytes) -> None:
         """What does not get through now is said again after the next hello."""

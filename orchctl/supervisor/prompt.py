@@ -49,17 +49,21 @@ class Prompt:
 
     async def first(self) -> None:
         """Until the shell has shown its first prompt; from then on the session is live."""
-        scanner, offset = MarkScanner(self._session.spec.nonce, 0), 0
         log = self._session.open_log()
+        offset = log.first
+        scanner = MarkScanner(self._session.spec.nonce, offset)
         try:
-            while not (self._session.closed or self._session.pair.gone.is_set()):
+            while not (self._session.run.prompted_once or self._session.closed or self._session.pair.gone.is_set()):
                 ticket = self._session.news.ticket
                 data = log.read(offset)
                 offset += len(data)
                 if any(isinstance(piece, Mark) and piece.kind == "P" for piece in scanner.feed(data)):
-                    self._session.run.prompted()
-                    self._session.news.tell()
+                    self._session.prompted()
                     return
+                if not data and (gap := log.gap(offset)) is not None:
+                    offset = gap.end
+                    scanner = MarkScanner(self._session.spec.nonce, offset)
+                    continue
                 if not data:
                     self._session.pair.watch(offset)
                     await ticket.wait()
@@ -149,9 +153,9 @@ class Prompt:
 
     def _last_marks(self, log: Any, end: int) -> list[Mark]:
         for back in LOOK_BACK_BYTES:
-            start = max(0, end - back)
-            marks = whole_marks(self._session.spec.nonce, log.read(start, end - start), start)
-            if any(mark.kind == "P" for mark in marks) or start == 0:
+            start = max(log.first, end - back)
+            marks = whole_marks(self._session.spec.nonce, log.span(start, end), start)
+            if any(mark.kind == "P" for mark in marks) or start == log.first:
                 return marks
         return marks
 

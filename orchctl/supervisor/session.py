@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import time
 
+from orchctl.core import segments
 from orchctl.core.run import Run
 from orchctl.model.session import Output, Session, State
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore, Spec
+from orchctl.store.timeline import Timeline
 from orchctl.supervisor.commands import Commands
 from orchctl.supervisor.news import News
 from orchctl.supervisor.pair import PairLink
+from orchctl.supervisor.readers import Readers
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +30,7 @@ class SupervisedSession:
         self.run = Run(cols=spec.cols, rows=spec.rows, prompts=spec.shell is not None)
         self.news = News()
         self.pair = PairLink(store.folder(spec.id), self.look)
+        self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
         self._store = store
         self._journal_end = 0
@@ -57,6 +62,21 @@ class SupervisedSession:
             self.run.apply(record)
         self.news.tell()
 
+    def prompted(self) -> None:
+        """Its shell has shown its first prompt: written down, so that nobody has to look for it again."""
+        with contextlib.suppress(OSError):
+            self._store.append_journal(self.spec.id, {"type": "prompted", "time": time.time()})
+        self.run.prompted()
+        self.look()
+
+    async def shown_end(self, log: OutputLog) -> int:
+        """Up to where the log may be shown."""
+        return log.end
+
+    def timeline(self) -> Timeline:
+        """When its output came."""
+        return Timeline(self._store.folder(self.spec.id))
+
     def open_log(self) -> OutputLog:
         """Its output, to be closed by the caller."""
         return OutputLog(self._store.folder(self.spec.id))
@@ -84,6 +104,7 @@ class SupervisedSession:
             signal=run.signal,
             end_reason=run.end_reason,
             output_open=run.output_open,
+            stalled=self.pair.stalled or None,
             output=self.open_log().extent() if with_output else Output(),
         )
 

@@ -139,13 +139,13 @@ def _show(stream: CommandStream, *, limit: int | None, quiet: bool) -> Result:
     for fd, view in views.items():
         write_all(fd, view.end())
     assert stream.command is not None
-    return Result(command=stream.command, newlines=stream.newlines, truncated=truncated)
+    return Result(command=stream.command, newlines=stream.newlines, truncated=truncated, gaps=tuple(stream.gaps))
 
 
 def _json(result: Result) -> str:
     import json
 
-    told = to_plain(result.command) | {"newlines": result.newlines, "truncated": result.truncated}
+    told = to_plain(result.command) | {"newlines": result.newlines, "truncated": result.truncated, "gaps": result.gaps}
     for name, data in (("output", result.output), ("errors", result.errors)):
         try:
             told[name] = data.decode()
@@ -156,6 +156,8 @@ def _json(result: Result) -> str:
 
 def _exit(result: Result, *, quiet: bool) -> int:
     command = result.command
+    for first, end in result.gaps:
+        click.echo(f"orchctl: bytes {first} to {end - 1} of the output are no longer kept", err=True)
     if result.truncated and not quiet:
         click.echo("orchctl: there is more output; 'orchctl tail --command' shows all of it", err=True)
     if command.status is CommandStatus.TIMEOUT and not quiet:

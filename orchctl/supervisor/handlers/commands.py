@@ -18,6 +18,7 @@ from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.commands import Commands
 from orchctl.supervisor.running import Running
+from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
 
 PAGE = 50  # commands in one message
@@ -57,15 +58,16 @@ async def _watch(
         if running.asked.apart:
             await _send_apart(call, commands, running)
         else:
-            await _send(call, log, running, offset)
+            await _send(call, session, log, running, offset)
     finally:
+        session.readers.gone(call)
         log.close()
     if running.failure is not None:
         raise running.failure
     await call.say(messages.CommandEnds(command=_short(running)))
 
 
-async def _send(call: Call, log: OutputLog, running: Running, offset: int | None) -> None:
+async def _send(call: Call, session: SupervisedSession, log: OutputLog, running: Running, offset: int | None) -> None:
     """Output as it becomes certain that it is output."""
     while True:
         ticket, over = running.news.ticket, running.over
@@ -73,10 +75,7 @@ async def _send(call: Call, log: OutputLog, running: Running, offset: int | None
             await call.say(messages.CommandBegins(command=_short(running)))
         if running.output_at is not None and not (running.command.ran is False and not over):
             at = max(offset or 0, running.output_at)
-            while data := log.read(at, min(DATA_LIMIT_BYTES, max(0, running.safe_offset - at))):
-                await call.send_output(at, data)
-                at += len(data)
-            offset = at
+            offset = await send_range(call, session, log, at, running.safe_offset)
         if over:
             return
         if ticket is running.news.ticket:

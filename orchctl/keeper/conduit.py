@@ -1,0 +1,95 @@
+"""The way of a byte from the terminal into the log.
+
+By splice where the kernel can: terminal, pipe, segment. A byte is then at every moment in one of the
+three, and each of them outlives the mover. Elsewhere by read and write, with a moment in between in
+which a killed mover loses what it holds.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import struct
+import termios
+from collections.abc import Callable
+
+from orchctl.keeper.segments import SegmentWriter
+
+READ_BYTES = 1 << 16
+_NOT_TO_BE_HAD = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+_COUNT = struct.Struct("i")
+
+
+class Closed(Exception):
+    """The last holder of the terminal has closed it."""
+
+
+class Conduit:
+    """From `master` through `pipe` into `log`; `noted` is told of every stretch that has arrived, by its first byte."""
+
+    def __init__(self, master: int, pipe: tuple[int, int], log: SegmentWriter, noted: Callable[[int], None]) -> None:
+        self._master = master
+        self._out, self._in = pipe
+        self._log = log
+        self._noted = noted
+        self._in_pipe = _waiting(self._out)  # of a mover before this one
+        self._held = b""
+        self._splices_in = self._splices_out = True
+
+    @property
+    def pending(self) -> int:
+        """How many bytes are under way; nothing more is taken from the terminal before they have arrived."""
+        return self._in_pipe + len(self._held)
+
+    def pull(self) -> int:
+        """Take a piece from the terminal; 0 when it has none now."""
+        try:
+            return self._splice() if self._splices_in else self._read()
+        except BlockingIOError:
+            return 0
+        except OSError as error:  # EIO: nobody has it open any more
+            if self._splices_in and error.errno in _NOT_TO_BE_HAD:
+                self._splices_in = False
+                return self.pull()
+            raise Closed from None
+
+    def push(self) -> None:
+        """Put what is under way into the log; `OSError` when the disk takes no more."""
+        while self.pending:
+            before = self._log.end
+            if self._held:
+                self._held = self._held[self._log.write(self._held) :]
+            elif self._splices_out:
+                self._move()
+            else:
+                self._held = os.read(self._out, READ_BYTES)
+                self._in_pipe -= len(self._held)
+            if self._log.end > before:
+                self._noted(before)
+
+    def _splice(self) -> int:
+        count = os.splice(self._master, self._in, READ_BYTES)
+        if count == 0:
+            raise Closed
+        self._in_pipe += count
+        return count
+
+    def _read(self) -> int:
+        self._held = os.read(self._master, READ_BYTES)
+        if not self._held:
+            raise Closed
+        return len(self._held)
+
+    def _move(self) -> None:
+        try:
+            self._in_pipe -= self._log.move(self._out)
+        except OSError as error:
+            if error.errno not in _NOT_TO_BE_HAD:
+                raise
+            self._splices_out = False
+
+
+def _waiting(fd: int) -> int:
+    (count,) = _COUNT.unpack(fcntl.ioctl(fd, termios.FIONREAD, bytes(_COUNT.size)))
+    return int(count)

@@ -1,0 +1,127 @@
+"""Messages about what is kept: output, events, and what is to go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from orchctl.model.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOutput:
+    """Output from an offset, the last N lines, a time, or the last input; `follow` goes on to the session's end.
+
+    It stops at `until_offset`, or at what came at `until_unix_s`. With `times`, `StreamTime` says when bytes came.
+    """
+
+    kind: ClassVar[str] = "output.read"
+
+    session: str
+    own_manager: str = "user"
+    offset: int | None = None
+    lines: int | None = None
+    follow: bool = False
+    since_input: bool = False
+    since_unix_s: float | None = None
+    until_unix_s: float | None = None
+    until_offset: int | None = None
+    times: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamBegins:
+    """Output follows from `offset` on, in data frames of the stream with this request's number."""
+
+    kind: ClassVar[str] = "stream.begins"
+
+    session: Session
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamGap:
+    """Bytes `first` up to but not including `end` are no longer kept; the stream goes on at `end`."""
+
+    kind: ClassVar[str] = "stream.gap"
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTime:
+    """The byte at `offset`, and those after it up to the next such word, came at this time."""
+
+    kind: ClassVar[str] = "stream.time"
+
+    offset: int
+    unix_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamEnds:
+    """Nothing more comes: the session is closed, or what there was has been sent."""
+
+    kind: ClassVar[str] = "stream.ends"
+
+    session: Session
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadEvents:
+    """Events from a sequence number, or from a time; none of both: all that are kept. `follow` never ends.
+
+    `sessions` are what the user typed; empty: all. `types` the same; `command` means `command` alone.
+    """
+
+    kind: ClassVar[str] = "events.read"
+
+    since_seq: int | None = None
+    since_unix_s: float | None = None
+    sessions: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    follow: bool = False
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SomeEvents:
+    """Events in order, each as the JSON text that is in the journal; reading goes on at `next_seq`.
+
+    Without `more`, that was all.
+    """
+
+    kind: ClassVar[str] = "events"
+
+    events: tuple[str, ...]
+    next_seq: int
+    more: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prune:
+    """Take ended sessions away: those named, those that ended so long ago, the oldest until the rest is small enough.
+
+    With `output`, only their output goes. With `dry_run`, nothing does.
+    """
+
+    kind: ClassVar[str] = "store.prune"
+
+    sessions: tuple[str, ...] = ()
+    older_than_s: float | None = None
+    keep_bytes: int | None = None
+    output: bool = False
+    dry_run: bool = False
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What went: sessions by id, and bytes of output."""
+
+    kind: ClassVar[str] = "pruned"
+
+    sessions: tuple[str, ...]
+    output_bytes: int
