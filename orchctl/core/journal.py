@@ -18,9 +18,10 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class Decoded:
-    """What was read: the good records, how many bytes they end at, and how many lines were bad."""
+    """What was read: the good records and where each of them ends, where all end, and how many lines were bad."""
 
     records: list[Record] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
     next_offset: int = 0
     bad_lines: int = 0
 
@@ -36,15 +37,22 @@ def decode(data: bytes, *, offset: int = 0) -> Decoded:
     result = Decoded(next_offset=offset)
     for line in data.split(b"\n")[:-1]:  # what follows the last newline is still being written, or torn
         result.next_offset += len(line) + 1
-        record = _record(line)
+        record = record_of(line)
         if record is None:
             result.bad_lines += 1
         else:
             result.records.append(record)
+            result.ends.append(result.next_offset)
     return result
 
 
-def _record(line: bytes) -> Record | None:
+def text_of(line: bytes) -> bytes:
+    """The JSON text of a line; of a good one, its CRC and its newline are all that is left away."""
+    return line.partition(b" ")[2].removesuffix(b"\n")
+
+
+def record_of(line: bytes) -> Record | None:
+    """What a line without its newline says; None for a bad one."""
     crc, _, text = line.partition(b" ")
     if crc != b"%08x" % zlib.crc32(text):
         return None
