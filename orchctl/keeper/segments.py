@@ -36,11 +36,13 @@ class SegmentWriter:
 
     def move(self, pipe: int) -> int:
         """As much as there is room for from a pipe into the log; how much that was."""
-        return self._wrote(self._disk.move(pipe, self._fd, self._room(), self.end - self._start))
+        room = self._room()  # first of all, because it may begin a new segment
+        return self._wrote(self._disk.move(pipe, self._fd, room, self.end - self._start))
 
     def write(self, data: bytes) -> int:
         """The same for bytes that were read already."""
-        return self._wrote(self._disk.write(self._fd, data[: self._room()], self.end - self._start))
+        room = self._room()
+        return self._wrote(self._disk.write(self._fd, data[:room], self.end - self._start))
 
     def roll(self) -> None:
         """Begin a new segment, if this one holds anything."""
@@ -54,7 +56,7 @@ class SegmentWriter:
     def trim(self, keep_bytes: int | None = None) -> None:
         """Drop what is past the ring, or past `keep_bytes` if that is less; what goes is written down first."""
         ring = self._ring_bytes if keep_bytes is None else min(self._ring_bytes, keep_bytes)
-        current = Segment(self._start, self.end - self._start)
+        current = Segment(self._start, self._segment_bytes)  # as large as it will become
         needed = self.needed if keep_bytes is None else None
         dropped = segments.overdue([*self._sealed, current], ring, needed)
         if not dropped:
@@ -62,8 +64,8 @@ class SegmentWriter:
         self._record(dropped[0].start, dropped[-1].end)
         for segment in dropped:
             self._sealed.remove(segment)
-            self._disk.unlink(self._path(segment.start))
             self._disk.unlink(self._path(segment.start).removesuffix(segments.SUFFIX) + ".idx")
+            self._disk.unlink(self._path(segment.start))  # last, so that a crash leaves no index of nothing
 
     def _room(self) -> int:
         """How many bytes the segment takes yet; when it is full the next one begins, and the ring turns."""
