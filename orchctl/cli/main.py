@@ -29,6 +29,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "interrupt": ("history", "Do what Ctrl-C does in a session."),
     "kill": ("kills", "End sessions."),
     "kill-by-manager": ("kills", "End every session of a manager and below it."),
+    "verify": ("verify", "Check every file of the store."),
+    "events": ("kept", "Show what happened, as NDJSON; -f follows."),
+    "prune": ("kept", "Take ended sessions away, or their output."),
     "supervisor": ("supervisor", "Start, stop and look at the supervisor."),
 }
 ALIASES = {"ls": "list", "ps": "list", "show": "info"}
