@@ -44,6 +44,16 @@ class Root:
         return f"{self.path}/supervisor.log"
 
     @property
+    def config(self) -> str:
+        """Its settings."""
+        return f"{self.path}/config.toml"
+
+    @property
+    def events(self) -> str:
+        """The event journal."""
+        return f"{self.path}/events"
+
+    @property
     def sessions(self) -> str:
         """One directory a session."""
         return f"{self.path}/sessions"

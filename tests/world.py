@@ -88,12 +88,12 @@ class World:
 
 
 @contextlib.contextmanager
-def fresh_world() -> Iterator[World]:
+def fresh_world(base: str | None = None) -> Iterator[World]:
     """A state directory; whatever was started in it is ended, and then nothing may be left."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("ORCHCTL_")]:
             patch.delenv(name)
-        folder = tempfile.mkdtemp(prefix="oc-")  # short: socket paths have their own tests
+        folder = tempfile.mkdtemp(prefix="oc-", dir=base)  # short: socket paths have their own tests
         made = World(folder)
         try:
             yield made

@@ -36,8 +36,31 @@ def show(stream: OutputStream, view: View, *, until: int | None = None) -> None:
                 break
         elif isinstance(piece, Gap):
             write_all(1, view.end())
-            sys.stderr.write(f"orchctl: bytes {piece.first} to {piece.end - 1} are no longer kept\n")
+            _say_gap(piece)
     write_all(1, view.end())
+
+
+def show_with_times(stream: OutputStream, view: View) -> None:
+    """The same, with the time at which each line began in front of it."""
+    from orchctl.cli.moments import clock
+
+    at_start = True
+    for piece in stream:
+        if isinstance(piece, Gap):
+            _say_gap(piece)
+            continue
+        front = f"{clock(stream.time_of_next)} ".encode()
+        text = view.feed(piece.data)
+        *lines, rest = text.split(b"\n")
+        begun = [line if number == 0 and not at_start else front + line for number, line in enumerate(lines)]
+        rest = front + rest if rest and (lines or at_start) else rest
+        write_all(1, b"\n".join([*begun, rest]))
+        at_start = text.endswith(b"\n") if text else at_start
+    write_all(1, view.end())
+
+
+def _say_gap(gap: Gap) -> None:
+    sys.stderr.write(f"orchctl: bytes {gap.first} to {gap.end - 1} are no longer kept\n")
 
 
 def stay(client: Client, session: str, *, visible: bool) -> tuple[Session, int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from orchctl.client import start
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.handle import SessionHandle
-from orchctl.client.output import OutputStream, search
+from orchctl.client.keeping import Keeping
 from orchctl.client.patience import Patience
 from orchctl.client.surroundings import environment, soft_limits, umask
 from orchctl.core import manager
@@ -36,7 +35,7 @@ P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
 R = TypeVar("R")
 
 
-class Client:
+class Client(Keeping):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
     def __init__(self, *, state_dir: str | None = None, autostart: bool = True) -> None:
@@ -107,20 +106,6 @@ class Client:
         """The session once it is closed."""
         asked = messages.WaitSession(session=session, own_manager=self._own_manager)
         return self._ask(asked, messages.OneSession, timeout_s=timeout_s).session
-
-    def wait_for_output(self, session: str, pattern: str, *, timeout_s: float | None = None) -> re.Match[bytes]:
-        """The first match in what the session wrote since its last input, or writes from now on."""
-        asked = messages.ReadOutput(session=session, own_manager=self._own_manager, since_input=True, follow=True)
-        return search(OutputStream(asked, self._connect, timeout_s=timeout_s), pattern)
-
-    def output(
-        self, session: str, *, offset: int | None = None, lines: int | None = None, follow: bool = False
-    ) -> OutputStream:
-        """The log from `offset`, or its last `lines`, or all of it; with `follow`, until the session is closed."""
-        asked = messages.ReadOutput(
-            session=session, own_manager=self._own_manager, offset=offset, lines=lines, follow=follow
-        )
-        return OutputStream(asked, self._connect)
 
     def send(self, session: str, data: bytes, *, once: str | None = None) -> None:
         """Type `data`; returns when the terminal has taken it. The same `once` is typed once."""
@@ -268,6 +253,9 @@ class Client:
             connection.close()
             raise
         return connection
+
+    def _pruned(self, asked: messages.Prune) -> messages.Pruned:
+        return self._ask(asked, messages.Pruned)
 
     def _lend(self) -> Connection:
         """Our connection, for somebody who needs one alone; the next to ask makes another."""

@@ -26,6 +26,11 @@ def check_name(name: str) -> str:
     return name
 
 
+def is_prefix(text: str) -> bool:
+    """Whether this can be the beginning of an id."""
+    return _PREFIX.fullmatch(text) is not None
+
+
 def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too: bool = True) -> Session:
     """The one session that `text` means; an unknown or ambiguous one is an error, never a guess.
 
@@ -48,7 +53,7 @@ def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too:
         raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
     if named:
         return named[-1]
-    if _PREFIX.fullmatch(text) and (found := [one for one in known if one.id.startswith(text)]):
+    if is_prefix(text) and (found := [one for one in known if one.id.startswith(text)]):
         return _only(found, text)
     raise NoSuchSession(f"no session {text!r}; 'orchctl list' shows the live ones")
 

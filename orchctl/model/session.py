@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 class State(enum.StrEnum):
@@ -60,6 +60,11 @@ class Session:
     output_open: bool = False
     stalled: str | None = None  # why its output cannot be written just now; the program waits
     output: Output = field(default_factory=Output)
+
+    def without_output(self) -> Session:
+        """The same after its output was taken away."""
+        end = self.output.next_offset
+        return replace(self, output=Output(first_offset=end, next_offset=end, kept_bytes=0, dropped_bytes=end))
 
     @property
     def exit_status(self) -> int | None:

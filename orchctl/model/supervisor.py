@@ -18,6 +18,8 @@ class SupervisorStatus:
     sessions: int = 0
     socket: str = ""
     state_dir: str = ""
+    chain_head: str | None = None  # of the event journal: noted elsewhere, it shows later whether anything was changed
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,13 +25,14 @@ class CommandStore:
         """The begin or the end of a command."""
         append(self._journal, record)
 
-    def read(self) -> list[dict[str, Any]]:
-        """All records, oldest first."""
+    def read(self, offset: int = 0) -> journal.Decoded:
+        """The records from `offset` on, oldest first."""
         try:
             with open(self._journal, "rb") as file:
-                return journal.decode(file.read()).records
+                file.seek(offset)
+                return journal.decode(file.read(), offset=offset)
         except FileNotFoundError:
-            return []
+            return journal.Decoded(next_offset=offset)
 
     def put(self, name: str, text: str) -> str:
         """A file for the shell to read; its path."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -47,6 +48,7 @@ class SessionStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._going = f"{os.path.dirname(path)}/going"
 
     def folder(self, session: str) -> str:
         """Where a session's files are."""
@@ -68,8 +70,17 @@ class SessionStore:
         return CommandStore(self.folder(session))
 
     def remove(self, session: str) -> None:
-        """Take a session's files away, all of them."""
-        shutil.rmtree(self.folder(session), ignore_errors=True)
+        """Take a session's files away, all of them at once; what a crash leaves of them goes at the next start."""
+        os.makedirs(self._going, mode=0o700, exist_ok=True)
+        try:
+            os.rename(self.folder(session), f"{self._going}/{session}")
+        except FileNotFoundError:
+            return
+        shutil.rmtree(f"{self._going}/{session}", ignore_errors=True)
+
+    def clear(self) -> None:
+        """Finish what was being removed."""
+        shutil.rmtree(self._going, ignore_errors=True)
 
     def ids(self) -> Iterator[str]:
         """Every session that has a directory."""
@@ -88,6 +99,11 @@ class SessionStore:
         """Whether a zygote ever began with it: the socket is bound before the fork, the journal comes after."""
         return any(os.path.lexists(f"{self.folder(session)}/{name}") for name in (layout.SOCKET, layout.JOURNAL))
 
+    def remove_socket(self, session: str) -> None:
+        """Nobody listens there any more."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self.folder(session)}/{layout.SOCKET}")
+
     def read_journal(self, session: str, offset: int = 0) -> journal.Decoded:
         """The pair's records from `offset` on."""
         try:
@@ -97,9 +113,21 @@ class SessionStore:
         except FileNotFoundError:
             return journal.Decoded(next_offset=offset)
 
+    def journal_sizes(self, session: str) -> tuple[int, int]:
+        """Of `run.jnl` and `commands.jnl`."""
+        run, commands = (_size(f"{self.folder(session)}/{name}") for name in (layout.JOURNAL, layout.COMMANDS))
+        return run, commands
+
     def append_journal(self, session: str, record: dict[str, Any]) -> None:
         """One record in the name of a pair that is gone and can no longer write."""
         append(f"{self.folder(session)}/{layout.JOURNAL}", record)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _write(path: str, data: Any) -> None:

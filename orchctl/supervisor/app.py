@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from orchctl.settings import Root
+from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.zygote import ZygoteLink
 
@@ -15,6 +16,7 @@ class Supervisor:
     """The whole of its state; everything in it can be rebuilt from disk."""
 
     root: Root
+    house: House
     registry: Registry
     zygote: ZygoteLink
     started_at: float

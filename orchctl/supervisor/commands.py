@@ -250,6 +250,7 @@ class Commands:
         if seen is not None and newline_mapping(seen) == "raw":
             running.command = replace(running.command, newlines="raw")
         running.output_at = end.start
+        await self._session.safety.settle()
         self._close(
             running,
             exit_code=124 if running.timed_out else end.exit_code,
@@ -310,11 +311,12 @@ class Commands:
     def _journal(self, kind: str, running: Running) -> None:
         command = running.command if running.asked.record else replace(running.command, text="")
         self.store.append({"type": kind, "command": to_plain(command), **running.record()})
+        self._session.tell()
 
     def _restore(self) -> None:
         """The history; and a command that was begun and not ended is gone on with."""
         open_ones: dict[str, dict[str, Any]] = {}
-        for record in self.store.read():
+        for record in self.store.read().records:
             command = from_plain(Command, record["command"])
             self._number = max(self._number, command.number)
             if record["type"] == "begin":

@@ -10,11 +10,19 @@ import socket
 import sys
 import time
 
+from orchctl import config
+from orchctl.disk import REAL
 from orchctl.settings import Root
+from orchctl.store.ended import EndedStore
+from orchctl.store.events import EventStore
 from orchctl.store.sessions import SessionStore
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.server import Server
+from orchctl.supervisor.telling import Teller
+from orchctl.supervisor.upkeep import Upkeep
 from orchctl.supervisor.zygote import ZygoteLink, adopt_fds
 
 log = logging.getLogger(__name__)
@@ -32,15 +40,17 @@ def main() -> None:
 
 async def _run(root: Root, listener: socket.socket, lock: int, channel: socket.socket, ready: int | None) -> None:
     zygote = ZygoteLink(root.path, listener, lock, channel)
+    house = _house(root)
     try:
         async with asyncio.TaskGroup() as tasks:
-            app = Supervisor(root, Registry(SessionStore(root.sessions), zygote, tasks), zygote, time.time())
+            app = Supervisor(root, house, Registry(house, zygote, tasks), zygote, time.time())
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, app.stop.set)
             app.registry.adopt()
             tasks.create_task(zygote.tend(app.stop.set))
             server = Server(app, listener, tasks)
             tasks.create_task(server.accept())
+            tasks.create_task(guarded("upkeep", Upkeep(app).run()))
             zygote.say("ready")
             if ready is not None:
                 os.write(ready, b"ready\n")
@@ -52,6 +62,14 @@ async def _run(root: Root, listener: socket.socket, lock: int, channel: socket.s
             raise _Stopped
     except* _Stopped:
         log.info("stopped")
+
+
+def _house(root: Root) -> House:
+    settings = config.read(root.config)
+    for problem in settings.problems:
+        log.warning("%s", problem)
+    events = EventStore(REAL, root.events, keep_bytes=settings.events_bytes, keep_s=settings.events_s)
+    return House(SessionStore(root.sessions), EndedStore(root.sessions), Teller(events), settings)
 
 
 class _Stopped(Exception):

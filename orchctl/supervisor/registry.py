@@ -12,10 +12,13 @@ import time
 from dataclasses import replace
 
 from orchctl.core import bash, environment, manager, selector, shells
-from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, OrchctlError
+from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, NoSuchSession, OrchctlError
+from orchctl.model.session import Session, State
 from orchctl.protocol.messages import SpawnSession
-from orchctl.store.sessions import SessionStore, Spec
+from orchctl.store.sessions import Spec
+from orchctl.supervisor.archive import Archive
 from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.house import House
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.zygote import ZygoteLink
 
@@ -27,28 +30,53 @@ SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one 
 class Registry:
     """Sessions by id. Only live names are taken."""
 
-    def __init__(self, store: SessionStore, zygote: ZygoteLink, tasks: asyncio.TaskGroup) -> None:
-        self._store = store
+    def __init__(self, house: House, zygote: ZygoteLink, tasks: asyncio.TaskGroup) -> None:
+        self._house = house
+        self._store = house.store
         self._zygote = zygote
         self._tasks = tasks
-        self._sessions: dict[str, SupervisedSession] = {}
+        self._sessions: dict[str, SupervisedSession] = {}  # live, or not yet put away
+        self.archive = Archive(house.ended, self._from_files)
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
 
     def adopt(self) -> None:
         """Take over what earlier supervisors left. What was never forked was never answered for, and goes."""
+        self._store.clear()
         for session_id in self._store.ids():
+            if self.archive.add(session_id):
+                continue
             spec = self._store.read_spec(session_id)
-            if spec is None or not self._store.was_forked(session_id):
+            if not self._store.was_forked(session_id):
                 log.warning("session %s was never started; its directory is removed", session_id)
                 self._store.remove(session_id)
                 continue
-            session = SupervisedSession(spec, self._store)
+            if spec is None:
+                log.warning("session %s: its spec.json is damaged; its files are left as they are", session_id)
+                continue
+            session = SupervisedSession(spec, self._house)
             self._sessions[session_id] = session
-            self._tasks.create_task(guarded(f"session {session_id}", session.tend(None)))
+            self._tasks.create_task(guarded(f"session {session_id}", self._tend(session, None)))
+        for session_id in list(self._house.teller.events.told):
+            if session_id not in self._sessions:
+                self._house.teller.forget(session_id)
+
+    async def _tend(self, session: SupervisedSession, first: socket.socket | None) -> None:
+        await session.tend(first)
+        self.put_away(session)
+
+    def put_away(self, session: SupervisedSession) -> None:
+        """One that is over takes no more memory than its id."""
+        if session.over and self._sessions.get(session.spec.id) is session and self.archive.add(session.spec.id):
+            del self._sessions[session.spec.id]
 
     def all(self) -> list[SupervisedSession]:
-        """In the order of their creation."""
+        """Those that are not put away, in the order of their creation."""
         return sorted(self._sessions.values(), key=lambda session: session.spec.created_at)
+
+    def views(self, *, ended_too: bool) -> list[Session]:
+        """The live sessions as everybody sees them, and the ended ones if asked for; oldest first."""
+        views = [session.view() for session in self._sessions.values() if ended_too or not session.closed]
+        return sorted([*views, *(self.archive.views() if ended_too else ())], key=lambda view: view.created_at)
 
     def live(self) -> list[SupervisedSession]:
         """Those whose program has not ended."""
@@ -58,9 +86,29 @@ class Registry:
         """The session a user means."""
         if text in self._sessions:
             return self._sessions[text]
-        views = [session.view(with_output=False) for session in self._sessions.values()]
-        found = selector.find(text, views, own_manager=own_manager, ended_too=ended_too)
-        return self._sessions[found.id]
+        known = [session.view(with_output=False) for session in self._sessions.values()]
+        live = [view for view in known if view.state is not State.CLOSED and view.name == text]
+        if not live:  # only then it may be one of those that are put away
+            known += self.archive.views(text if selector.is_prefix(text) and text not in _names(known) else "")
+        found = selector.find(text, live or known, own_manager=own_manager, ended_too=ended_too)
+        return self._sessions.get(found.id) or self._take_out(found.id)
+
+    def _from_files(self, session_id: str) -> Session | None:
+        """An ended session whose last word is damaged."""
+        try:
+            return self._take_out(session_id).view()
+        except OrchctlError:
+            return None
+
+    def _take_out(self, session_id: str) -> SupervisedSession:
+        """A session that is over, to be read."""
+        spec = self._store.read_spec(session_id)
+        if spec is None or spec.id != session_id:
+            raise NoSuchSession(f"the files of session {session_id} are gone or damaged", code="damaged-session")
+        session = SupervisedSession(spec, self._house, over=True)
+        session.pair.greeted.set()
+        session.pair.gone.set()
+        return session
 
     def below(self, name: str, *, exact: bool = False) -> list[SupervisedSession]:
         """The sessions of a manager and of everything below it."""
@@ -71,12 +119,14 @@ class Registry:
     async def spawn(self, asked: SpawnSession) -> SupervisedSession:
         """Start a session, or find the one that was started when this was asked before."""
         for _ in range(SPAWN_TRIES):
+            if asked.session_id in self.archive:
+                return self._take_out(asked.session_id)
             session = self._sessions.get(asked.session_id)
             if session is not None:  # asked again after a lost answer
                 await session.pair.greeted.wait()
             elif not await self._started(session := self._create(asked)):
                 continue
-            if self._sessions.get(asked.session_id) is session:
+            if self._sessions.get(asked.session_id) is session or session.over:
                 return session
         raise Internal("no keeper could be started; see 'supervisor.log' in the state directory", code="spawn-failed")
 
@@ -90,11 +140,12 @@ class Registry:
         finally:
             if session.run.started_at is None:
                 del self._sessions[session.spec.id]
+                self._house.teller.forget(session.spec.id)
                 self._store.remove(session.spec.id)
         return session.run.started_at is not None
 
     def _create(self, asked: SpawnSession) -> SupervisedSession:
-        spec = _checked(asked)
+        spec = replace(_checked(asked), ring_bytes=self._house.config.session_bytes)
         for other in self.live():
             if asked.name is not None and other.spec.name == asked.name:
                 raise Conflict(f"the name {asked.name!r} is taken by session {other.spec.id}", code="name-taken")
@@ -104,7 +155,7 @@ class Registry:
         except OSError as error:
             self._store.remove(spec.id)
             raise OrchctlError(f"the session cannot be written down: {error.strerror}", code="no-space") from None
-        session = SupervisedSession(spec, self._store)
+        session = SupervisedSession(spec, self._house)
         self._sessions[spec.id] = session
         return session
 
@@ -132,9 +183,13 @@ class Registry:
                 ours.close()
                 await self._zygote.replacement()
                 return
-        self._tasks.create_task(guarded(f"session {session.spec.id}", session.tend(ours)))
+        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, ours)))
         await session.pair.greeted.wait()
         session.look()
+
+
+def _names(views: list[Session]) -> set[str | None]:
+    return {view.name for view in views}
 
 
 def _checked(asked: SpawnSession) -> Spec:

@@ -11,6 +11,8 @@ from orchctl.supervisor.session import SupervisedSession
 
 async def send_range(call: Call, session: SupervisedSession, log: OutputLog, offset: int, end: int) -> int:
     """Everything from `offset` to `end` that is kept; where the next byte goes on."""
+    if offset < end:
+        await session.safety.settle(end)
     while offset < end:
         session.readers.at(call, offset)
         data = log.read(offset, min(DATA_LIMIT_BYTES, end - offset))

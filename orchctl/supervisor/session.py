@@ -8,16 +8,20 @@ import logging
 import socket
 import time
 
-from orchctl.core import segments
+from orchctl.core import journal, segments
 from orchctl.core.run import Run
+from orchctl.disk import REAL
 from orchctl.model.session import Output, Session, State
 from orchctl.store.output import OutputLog
-from orchctl.store.sessions import SessionStore, Spec
+from orchctl.store.recovery import recover
+from orchctl.store.sessions import Spec
 from orchctl.store.timeline import Timeline
 from orchctl.supervisor.commands import Commands
+from orchctl.supervisor.house import House
 from orchctl.supervisor.news import News
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.readers import Readers
+from orchctl.supervisor.safety import Safety
 
 log = logging.getLogger(__name__)
 
@@ -25,15 +29,20 @@ log = logging.getLogger(__name__)
 class SupervisedSession:
     """Built from disk alone, so that the next supervisor can build it too."""
 
-    def __init__(self, spec: Spec, store: SessionStore) -> None:
+    def __init__(self, spec: Spec, house: House, *, over: bool = False) -> None:
+        store = house.store
         self.spec = spec
         self.run = Run(cols=spec.cols, rows=spec.rows, prompts=spec.shell is not None)
         self.news = News()
         self.pair = PairLink(store.folder(spec.id), self.look)
         self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
+        self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
+        self.over = over  # everything about it is told, and safe
+        self._house = house
         self._store = store
         self._journal_end = 0
+        self._stalled = ""
         self.look()
 
     @property
@@ -49,8 +58,29 @@ class SupervisedSession:
             await self.pair.tend(first)
             self.look()
             if not self.closed and self.run.failure is None:
-                self._lose()
+                await asyncio.to_thread(self._lose)
+                self.look()
             self.news.tell()
+        await self.wrap_up()
+
+    async def wrap_up(self) -> None:
+        """The last word on a session whose processes are gone; tried again later where the disk does not take it."""
+        if self.over or not self.closed or not self.pair.gone.is_set():
+            return
+        try:
+            self.report(await self.safety.sync(closed=True))
+            if self.safety.sealed and self._house.teller.catch_up(self):
+                self._house.ended.put(self.view())
+                self._house.teller.forget(self.spec.id)
+                self.over = True
+        except OSError as error:
+            log.warning("session %s cannot be put away: %s", self.spec.id, error.strerror)
+
+    def report(self, suspects: list[tuple[int, str]]) -> None:
+        """Say which segments the disk failed to make safe; the log goes on in another."""
+        for start, error in suspects:
+            self._house.teller.say(self, "error", code="suspect", message=f"byte {start} and after: {error}")
+            self.pair.roll()
 
     def look(self) -> None:
         """Read what the pair has written since the last look."""
@@ -60,7 +90,31 @@ class SupervisedSession:
             log.warning("session %s: %d bad lines in its journal", self.spec.id, found.bad_lines)
         for record in found.records:
             self.run.apply(record)
+        if found.records:
+            self.tell()
+        if self.pair.stalled != self._stalled:
+            self._stalled = self.pair.stalled
+            said = f"the output cannot be written: {self._stalled}" if self._stalled else "the output is written again"
+            self._house.teller.say(self, "error", code="stalled" if self._stalled else "unstalled", message=said)
         self.news.tell()
+
+    def tell(self) -> None:
+        """What its journals say becomes events."""
+        if (self.run.started_at is not None or self.closed) and not self.over:
+            self._house.teller.catch_up(self)
+
+    def no_further_than(self, run: int, commands: int) -> tuple[int, int]:
+        """These places in its journals, or their ends."""
+        run_size, commands_size = self._store.journal_sizes(self.spec.id)
+        return min(run, run_size), min(commands, commands_size)
+
+    def read_journal(self, offset: int) -> journal.Decoded:
+        """What its pair has written down."""
+        return self._store.read_journal(self.spec.id, offset)
+
+    def read_commands(self, offset: int) -> journal.Decoded:
+        """What was run in its shell."""
+        return self._store.commands(self.spec.id).read(offset)
 
     def prompted(self) -> None:
         """Its shell has shown its first prompt: written down, so that nobody has to look for it again."""
@@ -68,10 +122,6 @@ class SupervisedSession:
             self._store.append_journal(self.spec.id, {"type": "prompted", "time": time.time()})
         self.run.prompted()
         self.look()
-
-    async def shown_end(self, log: OutputLog) -> int:
-        """Up to where the log may be shown."""
-        return log.end
 
     def timeline(self) -> Timeline:
         """When its output came."""
@@ -110,8 +160,12 @@ class SupervisedSession:
 
     def _lose(self) -> None:
         """Both processes of the pair are gone and neither wrote the end down."""
-        output = self.open_log().extent()
-        record = {"type": "lost", "time": time.time(), "offset": output.next_offset}
-        self._store.append_journal(self.spec.id, record)
+        folder, now = self._store.folder(self.spec.id), time.time()
+        try:
+            end = recover(REAL, folder, now=now).end
+        except OSError as error:
+            log.warning("session %s cannot be recovered now: %s", self.spec.id, error.strerror)
+            end = self.open_log().extent().next_offset
+        self._store.append_journal(self.spec.id, {"type": "lost", "time": now, "offset": end})
+        self._store.remove_socket(self.spec.id)
         log.warning("session %s is lost: its keeper and mover are gone", self.spec.id)
-        self.look()

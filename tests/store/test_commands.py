@@ -51,8 +51,8 @@ def test_records_are_read_as_they_were_written_oldest_first(written: list[Record
     with opened() as store:
         for record in written:
             store.append(record)
-        assert store.read() == written
-        assert CommandStore(str(Path(store.shell).parent)).read() == written
+        assert store.read().records == written
+        assert CommandStore(str(Path(store.shell).parent)).read().records == written
 
 
 @PROPERTY
@@ -88,7 +88,7 @@ def test_a_file_for_the_shell_has_just_the_bytes_of_its_text(first: str, second:
 
 
 def test_a_session_in_which_nothing_was_run_has_no_records(store: CommandStore) -> None:
-    assert store.read() == []
+    assert store.read().records == []
 
 
 def test_a_file_that_is_not_there_yet_has_no_bytes(store: CommandStore) -> None:

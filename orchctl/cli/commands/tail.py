@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.follow import choose_view, exit_code, show
+from orchctl.cli.follow import choose_view, exit_code, show, show_with_times
+from orchctl.cli.moments import Point, PointInTime
 from orchctl.client.output import OutputStream, write_all
 from orchctl.model.stream import Chunk
 
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
     from orchctl.client.client import Client
 
 
-class LineCount(click.ParamType[int | None]):
+class LineCount(click.ParamType[int | str]):
     """A number of lines, or `all`."""
 
     name = "lines"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        """None for all."""
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """The number, or `all`."""
         text = str(value)
         if text == "all":
-            return None
+            return text
         if not (text.isascii() and text.isdigit()) or int(text) > 1 << 40:
             self.fail(f"{text!r} is neither a number of lines nor 'all'", param, ctx)
         return int(text)
@@ -32,7 +33,10 @@ class LineCount(click.ParamType[int | None]):
 
 @click.command("tail")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the session is closed.")
-@click.option("-n", "lines", type=LineCount(), default="10", show_default=True, metavar="N|all", help="How many lines.")
+@click.option("-n", "lines", type=LineCount(), default=None, metavar="N|all", help="How many lines; 10 by default.")
+@click.option("--since", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="From then on.")
+@click.option("--until", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="Up to then.")
+@click.option("-t", "--times", is_flag=True, help="The time in front of each line.")
 @click.option("--raw", is_flag=True, help="The bytes as the program wrote them to its terminal.")
 @click.option("--command", "number", type=click.IntRange(1), metavar="N", help="The output of the N-th command alone.")
 @click.option("--exit-status", is_flag=True, help="End with the session's exit code; waits for it with -f.")
@@ -43,7 +47,10 @@ def tail_command(
     app: App,
     session: str,
     follow: bool,
-    lines: int | None,
+    lines: int | str | None,
+    since: Point | None,
+    until: Point | None,
+    times: bool,
     raw: bool,
     number: int | None,
     exit_status: bool,
@@ -58,17 +65,33 @@ def tail_command(
     \b
     orchctl tail -n 100 db
     orchctl tail -f --raw db > copy
+    orchctl tail -t --since 10m --until 5m db
 
     \b
     Exit codes: 0; 2 usage; 3 no such session; 8 no supervisor answers. With --exit-status: the
     session's own, 125 for any trouble of orchctl's.
     """
+    if lines is not None and since is not None:
+        raise click.UsageError("Give -n or --since, not both.")
     with app.client() as client:
         if number is not None:
             return _one_command(client, session, number, raw=raw)
-        stream = client.output(session, lines=lines, follow=follow)
+        since, until = since or Point(), until or Point()
+        everything = lines == "all" or (lines is None and since != Point())
+        stream = client.output(
+            session,
+            offset=since.offset,
+            since=since.unix_s,
+            lines=None if everything else 10 if lines is None else int(lines),
+            until=until.unix_s,
+            until_offset=until.offset,
+            follow=follow,
+            times=times,
+        )
         if as_json:
             _as_json(stream)
+        elif times:
+            show_with_times(stream, choose_view(raw=raw))
         else:
             show(stream, choose_view(raw=raw))
         ended = stream.session
@@ -94,6 +117,8 @@ def _as_json(stream: OutputStream) -> None:
         line: dict[str, object]
         if isinstance(piece, Chunk):
             line = {"type": "output", "offset": piece.offset}
+            if stream.time_of_next is not None:
+                line["time"] = stream.time_of_next
             try:
                 line["output"] = piece.data.decode()
             except UnicodeDecodeError:

@@ -8,7 +8,7 @@ from typing import Any
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
-from orchctl.supervisor.handlers import commands, inputs, kills, output, sessions, status
+from orchctl.supervisor.handlers import commands, inputs, kept, kills, output, sessions, status
 
 Handler = Callable[[Supervisor, Call, Any], Awaitable[None]]
 
@@ -18,6 +18,8 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.GetSession: sessions.get,
     messages.WaitSession: sessions.wait,
     messages.ReadOutput: output.read,
+    messages.ReadEvents: kept.read_events,
+    messages.Prune: kept.prune,
     messages.SendInput: inputs.send,
     messages.InterruptSession: inputs.interrupt,
     messages.ExecCommand: commands.exec_command,

@@ -36,6 +36,7 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
             f"the program does not read its input; {taken} of {len(data)} bytes were typed",
             code="input-blocked",
         )
+    app.house.teller.say(session, "input", who=asked.own_manager, bytes=len(data))
     await call.say(messages.Done())
 
 
@@ -48,6 +49,7 @@ async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSessio
         await interrupt_command(session.pair, lambda: not current.over)
     else:
         session.pair.signal(signal.SIGINT)
+    app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, interrupt=True)
     await call.say(messages.Done())
 
 

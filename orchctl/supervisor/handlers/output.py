@@ -24,7 +24,7 @@ async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
         raise Conflict("a program cannot follow the session it runs in", code="own-session")
     log = session.open_log()
     try:
-        end = await session.shown_end(log)
+        end = log.end
         offset = await _start(session, asked, log, end)
         await call.say(messages.StreamBegins(session=session.view(), offset=offset))
         reading = _Reading(call, session, log, asked)
@@ -71,7 +71,7 @@ class _Reading:
         """Until the session is closed, or the reader has what it wants."""
         while True:
             ticket, closed = self._session.news.ticket, self._session.closed
-            before, end = offset, await self._session.shown_end(self._log)
+            before, end = offset, self._log.end
             stop = self.stop_before(end)
             offset = await self.send(offset, stop)
             if stop < end or offset == self._asked.until_offset or self._too_late():

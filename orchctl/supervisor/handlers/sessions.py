@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchctl.core import manager
 from orchctl.errors import Conflict
 from orchctl.model.session import Session
 from orchctl.protocol import messages
@@ -15,13 +16,16 @@ PAGE = 200  # sessions in one message: far below the frame limit, whatever their
 async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> None:
     """Answered once the program runs, or could not be started."""
     session = await app.registry.spawn(asked)
+    await session.safety.settle()
     await call.say(messages.OneSession(session=session.view()))
 
 
 async def list_sessions(app: Supervisor, call: Call, asked: messages.ListSessions) -> None:
     """Oldest first."""
-    chosen = app.registry.all() if asked.managed_by is None else app.registry.below(asked.managed_by)
-    views = [session.view() for session in chosen if asked.ended_too or not session.closed]
+    views = app.registry.views(ended_too=asked.ended_too)
+    if asked.managed_by is not None:
+        manager.parse(asked.managed_by)
+        views = [view for view in views if manager.selects(asked.managed_by, view.managed_by)]
     pages = [views[start : start + PAGE] for start in range(0, len(views), PAGE)] or [list[Session]()]
     for number, page in enumerate(pages, 1):
         await call.say(messages.SomeSessions(sessions=tuple(page), more=number < len(pages)))
@@ -43,4 +47,5 @@ async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None
         if session.closed:
             break
         await ticket.wait()
+    await session.safety.settle()
     await call.say(messages.OneSession(session=session.view()))

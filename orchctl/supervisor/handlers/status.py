@@ -26,6 +26,8 @@ async def get(app: Supervisor, call: Call, asked: messages.GetStatus) -> None:
         sessions=len(app.registry.live()),
         socket=app.root.socket,
         state_dir=app.root.path,
+        chain_head=app.house.teller.events.head,
+        problems=app.house.config.problems,
     )
     await call.say(messages.Status(status=status))
 

@@ -1,0 +1,60 @@
+"""Events as an iterator that survives the supervisor: after a change it goes on with the next number."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from orchctl.client.connection import Connection, ConnectionLost
+from orchctl.client.patience import Patience
+from orchctl.errors import PeerBroke
+from orchctl.protocol.messages import ReadEvents, SomeEvents
+
+
+class EventStream:
+    """Iterate for events, each once and in order."""
+
+    def __init__(self, asked: ReadEvents, connect: Callable[[], Connection]) -> None:
+        self._asked = asked
+        self._connect = connect
+        self._connection: Connection | None = None
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        patience = Patience()
+        while True:
+            try:
+                for event in self._read():
+                    patience = Patience()
+                    yield event
+                return
+            except ConnectionLost as error:
+                patience.spend(error)
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """Stop."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        self._connection = self._connect()
+        number = self._connection.begin(self._asked)
+        while True:
+            item = self._connection.answer_to(number)
+            if not isinstance(item, SomeEvents):
+                raise PeerBroke(f"{item.kind!r} came in the middle of events", code="bad-stream")
+            for text in item.events:
+                event: dict[str, Any] = json.loads(text)
+                yield event
+                if "seq" in event:
+                    self._go_on(event["seq"] + 1)
+            self._go_on(item.next_seq)
+            if not item.more:
+                return
+
+    def _go_on(self, seq: int) -> None:
+        self._asked = dataclasses.replace(self._asked, since_seq=seq, since_unix_s=None)

@@ -1,0 +1,56 @@
+"""What a session's journals say, as events. Pure: the same records give the same events, whoever tells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchctl.core.run import Run
+from orchctl.model.session import State
+
+Record = dict[str, Any]
+TEXT = 4096  # characters of a command's text in an event
+_COMMAND_FIELDS = ("number", "text", "who", "cwd", "start_offset")
+_END_FIELDS = (*_COMMAND_FIELDS, "end_offset", "exit_code", "status", "duration_s", "completion", "error")
+
+
+class Tale:
+    """Of one session; fed with its records in order, also with those that were told before."""
+
+    def __init__(self, *, prompts: bool) -> None:
+        self._run = Run(prompts=prompts)
+
+    def of_run(self, record: Record) -> Record | None:
+        """The event that a record of `run.jnl` is; None for one that is none."""
+        before = self._run.state
+        self._run.apply(record)
+        if self._run.state is not before:
+            return {"type": "session.state", "time": record.get("time"), "state": str(self._run.state), **self._more()}
+        if record.get("type") == "dropped":
+            return {"type": "gap", "time": record["time"], "first": record["first"], "end": record["end"]}
+        if record.get("type") == "fs-error":
+            return {"type": "error", "time": record["time"], "code": "fs-error", "message": record["message"]}
+        return None
+
+    def _more(self) -> Record:
+        run = self._run
+        if run.state is not State.CLOSED:
+            return {"pid": run.pid}
+        return {
+            "exit_code": run.exit_code,
+            "signal": run.signal,
+            "end_reason": str(run.end_reason) if run.end_reason else None,
+            "offset": run.final_offset,
+        }
+
+
+def of_command(record: Record) -> Record | None:
+    """The event that a record of `commands.jnl` is; the journal has the command's text in full."""
+    command = dict(record.get("command", {}))
+    command["text"] = str(command.get("text", ""))[:TEXT]
+    if record.get("type") == "begin":
+        known = {name: command.get(name) for name in _COMMAND_FIELDS}
+        return {"type": "command", "time": command.get("started_at"), "phase": "started", **known}
+    if record.get("type") == "end":
+        known = {name: command.get(name) for name in _END_FIELDS}
+        return {"type": "command", "time": command.get("ended_at"), "phase": "finished", **known}
+    return None

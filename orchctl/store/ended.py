@@ -1,0 +1,44 @@
+"""The last word on sessions that are over: `ended.json`, written once everything about a session is told and safe.
+
+A session that has one is not looked at when a supervisor starts, however many there are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from orchctl.core import layout
+from orchctl.errors import PeerBroke
+from orchctl.model.session import Session
+from orchctl.model.values import from_plain, to_plain
+
+
+class EndedStore:
+    """All `ended.json` files below the sessions' directory."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def has(self, session: str) -> bool:
+        """Whether the session is over and done with."""
+        return os.path.lexists(self._file(session))
+
+    def put(self, session: Session) -> None:
+        """The session as it stays; by rename, so that it is whole or not there."""
+        temporary = f"{self._file(session.id)}.new"
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="ascii") as file:
+            json.dump(to_plain(session), file)
+        os.rename(temporary, self._file(session.id))
+
+    def read(self, session: str) -> Session | None:
+        """The session as it was put; None where that cannot be read."""
+        try:
+            with open(self._file(session), encoding="ascii") as file:
+                return from_plain(Session, json.load(file))
+        except (OSError, ValueError, PeerBroke):
+            return None
+
+    def _file(self, session: str) -> str:
+        return f"{self._path}/{session}/{layout.ENDED}"

@@ -1,0 +1,51 @@
+"""Sessions that are over: known by id, looked at when somebody asks, so that ten thousand of them cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from orchctl.model.session import Session
+from orchctl.store.ended import EndedStore
+
+
+class Archive:
+    """What is left of ended sessions."""
+
+    def __init__(self, store: EndedStore, otherwise: Callable[[str], Session | None]) -> None:
+        self._store = store
+        self._otherwise = otherwise  # to know a session by, when its last word is damaged
+        self._views: dict[str, Session | None] = {}
+
+    def __contains__(self, session: str) -> bool:
+        return session in self._views
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+    def add(self, session: str) -> bool:
+        """Take it in, if it is over and done with."""
+        if self._store.has(session):
+            self._views[session] = None
+        return session in self._views
+
+    def remove(self, session: str) -> None:
+        """It is no more."""
+        self._views.pop(session, None)
+
+    def view(self, session: str) -> Session | None:
+        """As it was when it ended; None where that can no longer be read."""
+        found = self._views.get(session)
+        if found is None:
+            found = self._store.read(session)
+            if found is None or found.id != session:
+                found = self._otherwise(session)
+            self._views[session] = found
+        return found
+
+    def ids(self, prefix: str = "") -> list[str]:
+        """Those whose id begins so."""
+        return [session for session in self._views if session.startswith(prefix)]
+
+    def views(self, prefix: str = "") -> Iterator[Session]:
+        """The same, in full."""
+        return (view for session in self.ids(prefix) if (view := self.view(session)) is not None)

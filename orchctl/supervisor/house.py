@@ -1,0 +1,20 @@
+"""What all sessions share: where they are kept, how, and who tells of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchctl.config import Config
+from orchctl.store.ended import EndedStore
+from orchctl.store.sessions import SessionStore
+from orchctl.supervisor.telling import Teller
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The store, the settings, and the events."""
+
+    store: SessionStore
+    ended: EndedStore
+    teller: Teller
+    config: Config

@@ -1,0 +1,41 @@
+"""Safe from power loss: a session's files synced in a worker thread, never in anybody's way."""
+
+from __future__ import annotations
+
+import asyncio
+
+from orchctl.disk import REAL
+from orchctl.store.syncing import Syncer
+
+
+class Safety:
+    """Of one session."""
+
+    def __init__(self, folder: str, *, strict: bool) -> None:
+        self._folder = folder
+        self._strict = strict
+        self._syncer: Syncer | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def sealed(self) -> bool:
+        """Whether everything that was sealed is written down."""
+        return self._syncer is not None and self._syncer.said
+
+    async def sync(self, *, closed: bool = False) -> list[tuple[int, str]]:
+        """All that grew; the segments that have become suspect, and why."""
+        async with self._turn:
+            return await asyncio.to_thread(self._sync, closed)
+
+    async def settle(self, end: int | None = None) -> None:
+        """Where that was asked for: wait until everything, or the output up to `end`, is safe."""
+        if not self._strict:
+            return
+        async with self._turn:
+            if self._syncer is None or end is None or self._syncer.durable < end:
+                await asyncio.to_thread(self._sync, False)
+
+    def _sync(self, closed: bool) -> list[tuple[int, str]]:
+        if self._syncer is None:
+            self._syncer = Syncer(REAL, self._folder)
+        return self._syncer.sync(closed=closed)

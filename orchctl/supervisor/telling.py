@@ -1,0 +1,96 @@
+"""Events: told from what the journals say, each once, whichever supervisor comes to tell it.
+
+An event says how far into the session's journals it goes, so that the next supervisor knows where to go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from orchctl.core.tale import Tale, of_command
+from orchctl.store.events import EventStore
+from orchctl.supervisor.news import News
+
+if TYPE_CHECKING:
+    from orchctl.supervisor.session import SupervisedSession
+
+log = logging.getLogger(__name__)
+Event = dict[str, Any]
+WORD, WORDS = 1024, 16  # of a command line in an event; `spec.json` has all of it
+
+
+class Teller:
+    """The one writer of events."""
+
+    def __init__(self, events: EventStore) -> None:
+        self.events = events
+        self.news = News()
+        self._tales: dict[str, tuple[Tale, int, int]] = {}
+
+    def catch_up(self, session: SupervisedSession) -> bool:
+        """Tell what the session's journals say and nobody has told; False when the disk does not take it now."""
+        session_id = session.spec.id
+        told = self.events.told.get(session_id)
+        if told is not None and session_id not in self._tales:  # power loss may take from a journal what was told
+            told = self.events.told[session_id] = session.no_further_than(*told)
+        told_run, told_commands = told or (0, 0)
+        tale, run_at, commands_at = self._tales.get(session_id) or (Tale(prompts=session.spec.shell is not None), 0, 0)
+        events: list[Event] = [] if told is not None else [_created(session)]
+        runs = session.read_journal(run_at)
+        for record, end in zip(runs.records, runs.ends, strict=True):
+            event = tale.of_run(record)
+            if event is not None and end > told_run:
+                events.append(event | {"told": [end, told_commands]})
+        told_run = max([told_run, *(event["told"][0] for event in events)])
+        commands = session.read_commands(commands_at)
+        for record, end in zip(commands.records, commands.ends, strict=True):
+            event = of_command(record)
+            if event is not None and end > told_commands:
+                events.append(event | {"told": [told_run, end]})
+        self._tales[session_id] = (tale, runs.next_offset, commands.next_offset)
+        if events and not self._append(session, events):
+            del self._tales[session_id]  # all of it again, when there is room
+            return False
+        return True
+
+    def say(self, session: SupervisedSession, kind: str, **fields: Any) -> None:
+        """Tell what no journal says; done without when the disk is full."""
+        self._append(session, [{"type": kind, **fields}])
+
+    def forget(self, session_id: str) -> None:
+        """The session is over, and everything about it is told."""
+        self._tales.pop(session_id, None)
+        self.events.forget(session_id)
+
+    def retain(self, now: float) -> None:
+        """Drop events that are too old or too many, and say so."""
+        dropped = self.events.retain(now)
+        if dropped is not None:
+            self.events.append([{"type": "gap", "session": None, "first_seq": dropped[0], "end_seq": dropped[1]}], now)
+            self.news.tell()
+
+    def _append(self, session: SupervisedSession, events: list[Event]) -> bool:
+        spec = session.spec
+        common = {"session": spec.id, "run": 1, "managed_by": spec.managed_by, "backend": spec.backend}
+        try:
+            self.events.append([{**common, "who": spec.managed_by, **event} for event in events], time.time())
+        except OSError as error:
+            log.warning("events cannot be written: %s", error.strerror)
+            return False
+        self.news.tell()
+        return True
+
+
+def _created(session: SupervisedSession) -> Event:
+    spec = session.spec
+    return {
+        "type": "session.state",
+        "time": spec.created_at,
+        "state": "idle",
+        "name": spec.name,
+        "command": [word[:WORD] for word in spec.command[:WORDS]],
+        "cwd": spec.cwd,
+        "told": [0, 0],
+    }
