@@ -15,7 +15,8 @@ _SIZE = re.compile(r"(\d{1,12})([KMG]?)")
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d+)?)(ms|s|m|h|d|)")
 _SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-SMALLEST_RING = 1 << 14
+SMALLEST_RING, LARGEST_RING = 1 << 14, 1 << 50
+LONGEST_S = 100 * 365 * 86400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ def read(path: str) -> Config:
             return parse(tomllib.load(file))
     except FileNotFoundError:
         return Config()
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return Config(problems=(f"config.toml cannot be read: {error}",))
 
 
@@ -62,9 +63,17 @@ def parse(data: dict[str, Any]) -> Config:
         field, convert = _SETTINGS[name]
         try:
             found[field] = convert(value)
-        except ValueError as error:
-            problems.append(f"config.toml: {name} is {value!r}: {error}")
+        except (ValueError, OverflowError) as error:
+            problems.append(f"config.toml: {name} is {_short(value)}: {error}")
     return replace(Config(**found), problems=tuple(problems))
+
+
+def _short(value: Any) -> str:
+    """Enough of a value to know it by; a number may be too long to be written."""
+    try:
+        return repr(value)[:40]
+    except ValueError:
+        return "a very long number"
 
 
 def _size(value: Any) -> int:
@@ -79,14 +88,14 @@ def _size(value: Any) -> int:
 
 def _ring(value: Any) -> int:
     size = _size(value)
-    if size < SMALLEST_RING:
-        raise ValueError(f"less than {SMALLEST_RING} bytes")
+    if not SMALLEST_RING <= size <= LARGEST_RING:
+        raise ValueError(f"not from {SMALLEST_RING} to {LARGEST_RING} bytes")
     return size
 
 
 def _duration(value: Any) -> float:
     """`7d`, or a number of seconds."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LONGEST_S:
         return float(value)
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if match is None:

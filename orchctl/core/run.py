@@ -30,6 +30,7 @@ class Run:
     output_open: bool = False
     kill_asked: bool = False
     survivors: tuple[int, ...] = ()
+    empty: bool = False  # nothing of what it started is left
     failure: tuple[str, int] | None = None
     prompts: bool = False  # a shell of ours: live from its first prompt on
     prompted_once: bool = False
@@ -80,6 +81,10 @@ def _survivors(run: Run, record: Record) -> None:
     run.survivors = tuple(record["pids"])
 
 
+def _empty(run: Run, _: Record) -> None:
+    run.empty = True
+
+
 def _exit(run: Run, record: Record) -> None:
     run.state = lifecycle.advance(run.state, Input.CHILD_ENDED)
     status = record["status"]  # as os.waitstatus_to_exitcode gives it: negative for a signal
@@ -100,6 +105,7 @@ _RULES: dict[str, Callable[[Run, Record], None]] = {
     "resized": _resized,
     "kill": _kill,
     "survivors": _survivors,
+    "empty": _empty,
     "exit": _exit,
     "lost": _lost,
 }

@@ -6,7 +6,6 @@ repair, and bytes that are missing between two segments are a gap that readers a
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +52,13 @@ def size_for(ring_bytes: int) -> int:
 
 def holes(segments: Sequence[Segment]) -> list[tuple[int, int]]:
     """The ranges between segments that no segment holds; from the first segment's start on."""
-    return [(before.end, after.start) for before, after in itertools.pairwise(segments) if after.start > before.end]
+    found: list[tuple[int, int]] = []
+    end = segments[0].end if segments else 0
+    for segment in segments:
+        if segment.start > end:
+            found.append((end, segment.start))
+        end = max(end, segment.end)
+    return found
 
 
 def whole(segments: Sequence[Segment]) -> list[Segment]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from orchctl.core import segments
 
 SUFFIX = ".idx"
+EVERY_S = 0.1  # no more than so much time lies between a note and a byte that came after it and has none
 _RECORD = struct.Struct("<QddI")
 _CRC = struct.Struct("<I")
 RECORD_BYTES = _RECORD.size + _CRC.size
@@ -64,15 +65,16 @@ def decode(data: bytes) -> Decoded:
 
 
 def offset_at(moments: Sequence[Moment], unix_s: float, end: int) -> int:
-    """The first byte that is known to have come at `unix_s` or later; `end` if there is none.
+    """The first byte that may have come at `unix_s` or later; `end` if there is none.
 
-    Clocks are set back at times; the search trusts the order of bytes, and takes the first that fits.
+    Not every byte is noted: those right after a note may have come up to `EVERY_S` after it. Clocks are set
+    back at times; the search trusts the order of bytes, and takes the first that fits.
     """
-    times = [moment.unix_s for moment in moments]
     latest = float("-inf")
-    for index, time in enumerate(times):  # what a clock that was set back says later is taken as no earlier
-        latest = times[index] = max(latest, time)
+    times = [latest := max(latest, moment.unix_s) for moment in moments]
     at = bisect.bisect_left(times, unix_s)
+    if at and unix_s < times[at - 1] + EVERY_S:
+        at -= 1
     return moments[at].offset if at < len(moments) else end
 
 

@@ -8,8 +8,6 @@ import time
 
 from orchctl.core import timeline
 
-EVERY_S = 0.1
-
 
 class Clockwork:
     """Notes a byte now and then. An index that cannot be written is done without."""
@@ -23,7 +21,7 @@ class Clockwork:
     def note(self, offset: int, start: int) -> None:
         """The byte at `offset`, in the segment that begins at `start`, came now."""
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
-        if start == self._start and now - self._noted_at < EVERY_S:
+        if start == self._start and now - self._noted_at < timeline.EVERY_S:
             return
         with contextlib.suppress(OSError):
             if start != self._start:

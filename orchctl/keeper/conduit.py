@@ -43,16 +43,18 @@ class Conduit:
         return self._in_pipe + len(self._held)
 
     def pull(self) -> int:
-        """Take a piece from the terminal; 0 when it has none now."""
+        """Take a piece from the terminal; 0 when it has none now, or the last one has not arrived."""
+        if self.pending:
+            return 0
         try:
             return self._splice() if self._splices_in else self._read()
-        except BlockingIOError:
-            return 0
-        except OSError as error:  # EIO: nobody has it open any more
+        except OSError as error:
+            if error.errno == errno.EIO:  # nobody has it open any more
+                raise Closed from None
             if self._splices_in and error.errno in _NOT_TO_BE_HAD:
                 self._splices_in = False
                 return self.pull()
-            raise Closed from None
+            return 0  # nothing there, or no memory for it just now
 
     def push(self) -> None:
         """Put what is under way into the log; `OSError` when the disk takes no more."""

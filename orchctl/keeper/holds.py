@@ -33,7 +33,7 @@ class Holds:
         """A supervisor is gone; its readers may come back with the next."""
         held = self._held.pop(who, None)
         if held is not None:
-            self._left = (now + HOLD_ON_S, held)
+            self._left = (now + HOLD_ON_S, min(held, self._left[1] if self._left is not None else held))
 
     def expire(self, now: float) -> bool:
         """Forget what was left behind for too long; whether anything was."""

@@ -141,6 +141,7 @@ class Keeper:
             return
         if tree.children(os.getpid()) == [self._mover]:
             self._finishing = True
+            self._record("empty")  # proven: the mover, which may have to wait for the disk, is all that is left
             self._tell(pair.FINISH)
 
     # kill

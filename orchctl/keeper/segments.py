@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from orchctl.core import segments
+from orchctl.core import segments, timeline
 from orchctl.core.segments import Segment
 from orchctl.disk import Disk
 
@@ -27,6 +27,8 @@ class SegmentWriter:
         self._start, self._fd = 0, -1
         self.end = 0
         self.needed: int | None = None
+        self._turned = False  # a segment was begun, and the ring has not followed
+        self._recorded = 0  # what is before this was said to be dropped
         self._take_over()
 
     @property
@@ -52,29 +54,36 @@ class SegmentWriter:
         self._disk.close(self._fd)
         self._sealed.append(Segment(self._start, self.end - self._start))
         self._start, self._fd = self.end, fd
+        self._turned = True
 
     def trim(self, keep_bytes: int | None = None) -> None:
         """Drop what is past the ring, or past `keep_bytes` if that is less; what goes is written down first."""
-        ring = self._ring_bytes if keep_bytes is None else min(self._ring_bytes, keep_bytes)
-        current = Segment(self._start, self._segment_bytes)  # as large as it will become
-        needed = self.needed if keep_bytes is None else None
+        if keep_bytes is None:  # the last segment as large as it will become
+            current, ring, needed = Segment(self._start, self._segment_bytes), self._ring_bytes, self.needed
+        else:
+            current, ring, needed = (
+                Segment(self._start, self.end - self._start),
+                min(keep_bytes, self._ring_bytes),
+                None,
+            )
         dropped = segments.overdue([*self._sealed, current], ring, needed)
-        if not dropped:
-            return
-        self._record(dropped[0].start, dropped[-1].end)
+        if dropped and dropped[-1].end > self._recorded:
+            self._record(max(self._recorded, dropped[0].start), dropped[-1].end)
+            self._recorded = dropped[-1].end
         for segment in dropped:
+            path = self._path(segment.start)
+            self._disk.unlink(path.removesuffix(segments.SUFFIX) + timeline.SUFFIX)
+            self._disk.unlink(path)  # last, so that a crash leaves no index of nothing
             self._sealed.remove(segment)
-            self._disk.unlink(self._path(segment.start).removesuffix(segments.SUFFIX) + ".idx")
-            self._disk.unlink(self._path(segment.start))  # last, so that a crash leaves no index of nothing
 
     def _room(self) -> int:
         """How many bytes the segment takes yet; when it is full the next one begins, and the ring turns."""
-        room = self._start + self._segment_bytes - self.end
-        if room <= 0:
+        if self.end - self._start >= self._segment_bytes:
             self.roll()
+        if self._turned:  # also when it was refused the last time
             self.trim()
-            room = self._segment_bytes
-        return room
+            self._turned = False
+        return self._start + self._segment_bytes - self.end
 
     def _wrote(self, count: int) -> int:
         self.end += count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import os
 from collections.abc import Iterator
 
 from orchctl.core import layout, segments
@@ -18,7 +17,7 @@ BLOCK_BYTES = 1 << 16
 class OutputLog:
     """An open log. Any length it has is a valid beginning of the stream: the files' sizes are the truth.
 
-    Segments come and go while it is read. One that is being read stays readable to its end.
+    Segments come and go while it is read.
     """
 
     def __init__(self, folder: str, disk: Disk = REAL) -> None:
@@ -48,7 +47,7 @@ class OutputLog:
     def extent(self) -> Output:
         """Which bytes there are; for listings, so that it keeps no file open."""
         starts = segments.starts(self._disk.names(self._folder))
-        sizes = [_size(f"{self._folder}/{segments.name(start)}") for start in starts]
+        sizes = [self._size(start) for start in starts]
         end = starts[-1] + sizes[-1] if starts else 0
         return Output(
             first_offset=starts[0] if starts else 0,
@@ -86,7 +85,7 @@ class OutputLog:
 
     def start_of_last_lines(self, count: int, end: int) -> int:
         """Where the last `count` lines before `end` begin; no further back than to a gap."""
-        reached = end
+        self._list()
         blocks = list[int]()
 
         def backwards() -> Iterator[Chunk]:
@@ -120,6 +119,16 @@ class OutputLog:
     def _end_of(self, start: int) -> int:
         return start + self._disk.size(self._fd) if self._opened(start) else start
 
+    def _size(self, start: int) -> int:
+        try:
+            fd = self._disk.open(f"{self._folder}/{segments.name(start)}")
+        except FileNotFoundError:
+            return 0
+        try:
+            return self._disk.size(fd)
+        finally:
+            self._disk.close(fd)
+
     def _opened(self, start: int) -> bool:
         if start != self._open_start:
             try:
@@ -129,10 +138,3 @@ class OutputLog:
             self.close()
             self._open_start, self._fd = start, fd
         return True
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchctl.core import layout, segments
+from orchctl.core import layout, segments, timeline
 from orchctl.core.segments import Segment
 from orchctl.disk import Disk
 from orchctl.store.appending import append, records
 from orchctl.store.syncing import Syncer
 
 QUARANTINE = "quarantine"
-INDEX = ".idx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def _quarantine(disk: Disk, out: str, names: list[str], lost: Sequence[Segment])
     moved = []
     for segment in lost:
         name = segments.name(segment.start)
-        index = name.removesuffix(segments.SUFFIX) + INDEX
+        index = name.removesuffix(segments.SUFFIX) + timeline.SUFFIX
         for file in (index, name) if index in names else (name,):
             disk.rename(f"{out}/{file}", f"{folder}/{file}")
         moved.append(name)

@@ -71,12 +71,12 @@ class SessionStore:
 
     def remove(self, session: str) -> None:
         """Take a session's files away, all of them at once; what a crash leaves of them goes at the next start."""
-        os.makedirs(self._going, mode=0o700, exist_ok=True)
-        try:
-            os.rename(self.folder(session), f"{self._going}/{session}")
-        except FileNotFoundError:
-            return
-        shutil.rmtree(f"{self._going}/{session}", ignore_errors=True)
+        folder = going = self.folder(session)
+        with contextlib.suppress(OSError):  # on a full disk, one by one
+            os.makedirs(self._going, mode=0o700, exist_ok=True)
+            os.rename(folder, f"{self._going}/{session}")
+            going = f"{self._going}/{session}"
+        shutil.rmtree(going, ignore_errors=True)
 
     def clear(self) -> None:
         """Finish what was being removed."""

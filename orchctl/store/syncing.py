@@ -14,7 +14,6 @@ from orchctl.core.journal import Record
 from orchctl.disk import Disk
 from orchctl.store.appending import append, records
 
-SEALS = "seals.jnl"
 HASH_BYTES = 16
 BLOCK_BYTES = 1 << 20  # read at once for a hash: bounds the memory, and hashing lets other threads run
 
@@ -28,7 +27,7 @@ class Syncer:
         self._out = f"{folder}/{layout.OUTPUT}"
         self.sealed: dict[int, int] = {}  # sizes, by the segment's start
         self.suspects: dict[int, str] = {}  # errors; these are never synced again
-        for record in records(f"{folder}/{SEALS}", disk):
+        for record in records(f"{folder}/{layout.SEALS}", disk):
             if record.get("type") == "sealed":
                 self.sealed[record["start"]] = record["size"]
             elif record.get("type") == "suspect":
@@ -53,7 +52,7 @@ class Syncer:
         if starts != self._names:
             self._disk.sync_folder(self._out)
             self._forget_all_but(starts)
-        self._sync_journals(layout.JOURNAL, layout.COMMANDS)
+        self._sync_journals(layout.SPEC, layout.JOURNAL, layout.COMMANDS)
         if self._say_seals():
             self.durable = max(self.durable, self._safe_end(starts))
         reported, self._unreported = self._unreported, []
@@ -120,9 +119,9 @@ class Syncer:
         """Whether all is said; a disk without room for it is asked again with the next sync."""
         try:
             while self._unsaid:
-                append(f"{self._folder}/{SEALS}", self._unsaid[0], self._disk)
+                append(f"{self._folder}/{layout.SEALS}", self._unsaid[0], self._disk)
                 del self._unsaid[0]
-            self._sync_journals(SEALS)
+            self._sync_journals(layout.SEALS)
         except OSError:
             return False
         return True

@@ -19,18 +19,13 @@ class Timeline:
 
     def offset_at(self, unix_s: float, end: int) -> int:
         """The first byte that came at that time or later; `end` if none has."""
-        low, high = 0, len(self._starts)
-        while low < high:  # the first segment that begins at that time or later
-            middle = (low + high) // 2
-            moments = self._moments(self._starts[middle])
-            if moments and moments[0].unix_s < unix_s:
-                low = middle + 1
-            else:
-                high = middle
-        after = self._starts[low] if low < len(self._starts) else end
-        if low == 0:
-            return after
-        return timeline.offset_at(self._moments(self._starts[low - 1]), unix_s, after)
+        for start, after in zip(self._starts, [*self._starts[1:], end], strict=False):
+            last = self._last(start)
+            if last is not None and last.unix_s + timeline.EVERY_S > unix_s:
+                found = timeline.offset_at(self._moments(start), unix_s, after)
+                if found < after:
+                    return found
+        return end
 
     def time_of(self, offset: int) -> float | None:
         """When a byte came, as far as is known."""
@@ -50,8 +45,19 @@ class Timeline:
 
     def _moments(self, start: int) -> list[Moment]:
         if start not in self._read:
-            self._read[start] = self._from_index(start) or self._from_times(start)
+            self._read[start] = self._from_index(start) or self._from_time(start)
         return self._read[start]
+
+    def _last(self, start: int) -> Moment | None:
+        """The last note of a segment, read alone: most segments are older or younger than what is looked for."""
+        try:
+            with open(f"{self._folder}/{timeline.name(start)}", "rb") as file:
+                size = os.fstat(file.fileno()).st_size // timeline.RECORD_BYTES * timeline.RECORD_BYTES
+                file.seek(max(0, size - timeline.RECORD_BYTES))
+                moments = timeline.decode(file.read(timeline.RECORD_BYTES)).moments
+        except OSError:
+            moments = []
+        return moments[-1] if moments else next(iter(self._moments(start)[-1:]), None)
 
     def _from_index(self, start: int) -> list[Moment]:
         try:
@@ -60,18 +66,9 @@ class Timeline:
         except OSError:
             return []
 
-    def _from_times(self, start: int) -> list[Moment]:
-        """Without an index: the segment began when the one before it was last written, and ended when it was."""
-        at = self._starts.index(start)
-        began, ended = (self._written_at(one) for one in (self._starts[max(0, at - 1)], start))
-        if ended is None:
-            return []
-        moments = [Moment(start, 0.0, began[0] if began is not None and at else ended[0])]
-        return [*moments, Moment(max(start, start + ended[1] - 1), 0.0, ended[0])]
-
-    def _written_at(self, start: int) -> tuple[float, int] | None:
+    def _from_time(self, start: int) -> list[Moment]:
+        """Without an index: any byte of the segment may have come when it was last written."""
         try:
-            found = os.stat(f"{self._folder}/{segments.name(start)}")
+            return [Moment(start, 0.0, os.stat(f"{self._folder}/{segments.name(start)}").st_mtime)]
         except OSError:
-            return None
-        return found.st_mtime, found.st_size
+            return []

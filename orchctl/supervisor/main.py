@@ -17,7 +17,6 @@ from orchctl.store.ended import EndedStore
 from orchctl.store.events import EventStore
 from orchctl.store.sessions import SessionStore
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.server import Server
@@ -50,7 +49,7 @@ async def _run(root: Root, listener: socket.socket, lock: int, channel: socket.s
             tasks.create_task(zygote.tend(app.stop.set))
             server = Server(app, listener, tasks)
             tasks.create_task(server.accept())
-            tasks.create_task(guarded("upkeep", Upkeep(app).run()))
+            tasks.create_task(Upkeep(app).run())
             zygote.say("ready")
             if ready is not None:
                 os.write(ready, b"ready\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 from orchctl.disk import REAL
 from orchctl.store.syncing import Syncer
@@ -18,6 +19,11 @@ class Safety:
         self._turn = asyncio.Lock()
 
     @property
+    def durable(self) -> int:
+        """Output before this is safe."""
+        return self._syncer.durable if self._syncer is not None else 0
+
+    @property
     def sealed(self) -> bool:
         """Whether everything that was sealed is written down."""
         return self._syncer is not None and self._syncer.said
@@ -26,6 +32,12 @@ class Safety:
         """All that grew; the segments that have become suspect, and why."""
         async with self._turn:
             return await asyncio.to_thread(self._sync, closed)
+
+    async def settle_all(self) -> None:
+        """The same for all of it, its directory's own name included."""
+        if self._strict:
+            await self.settle()
+            await asyncio.to_thread(REAL.sync_folder, os.path.dirname(self._folder))
 
     async def settle(self, end: int | None = None) -> None:
         """Where that was asked for: wait until everything, or the output up to `end`, is safe."""

@@ -39,6 +39,8 @@ class SupervisedSession:
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
         self.over = over  # everything about it is told, and safe
+        self.grew = True  # something of it may not be safe from power loss yet
+        self._unsure = False  # its log may have come through a power cut
         self._house = house
         self._store = store
         self._journal_end = 0
@@ -52,6 +54,7 @@ class SupervisedSession:
 
     async def tend(self, first: socket.socket | None) -> None:
         """Hold on to the pair until it is gone, then see to it that the end is on record."""
+        self._unsure = first is None
         async with asyncio.TaskGroup() as tasks:
             if self.commands is not None:
                 tasks.create_task(self.commands.tend(tasks))
@@ -68,6 +71,9 @@ class SupervisedSession:
         if self.over or not self.closed or not self.pair.gone.is_set():
             return
         try:
+            if self._unsure:
+                await asyncio.to_thread(recover, REAL, self._store.folder(self.spec.id), now=time.time())
+                self._unsure = False
             self.report(await self.safety.sync(closed=True))
             if self.safety.sealed and self._house.teller.catch_up(self):
                 self._house.ended.put(self.view())
@@ -84,6 +90,7 @@ class SupervisedSession:
 
     def look(self) -> None:
         """Read what the pair has written since the last look."""
+        self.grew = True
         found = self._store.read_journal(self.spec.id, self._journal_end)
         self._journal_end = found.next_offset
         if found.bad_lines:
@@ -165,7 +172,7 @@ class SupervisedSession:
             end = recover(REAL, folder, now=now).end
         except OSError as error:
             log.warning("session %s cannot be recovered now: %s", self.spec.id, error.strerror)
-            end = self.open_log().extent().next_offset
+            end, self._unsure = self.open_log().extent().next_offset, True
         self._store.append_journal(self.spec.id, {"type": "lost", "time": now, "offset": end})
         self._store.remove_socket(self.spec.id)
         log.warning("session %s is lost: its keeper and mover are gone", self.spec.id)

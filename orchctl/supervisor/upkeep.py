@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 
+from orchctl.disk import REAL
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.pruning import Pruning
+from orchctl.supervisor.session import SupervisedSession
 
 log = logging.getLogger(__name__)
 SYNC_S = 1.0
@@ -20,20 +24,24 @@ class Upkeep:
     def __init__(self, app: Supervisor) -> None:
         self._app = app
         self._pruning = Pruning(app)
+        self._changed = 0  # when the directory of sessions had last changed, when it was last made safe
 
     async def run(self) -> None:
-        """For ever; a disk that fails is tried again."""
+        """For ever; what fails is tried again."""
         turn = 0
         while True:
             await asyncio.sleep(SYNC_S)
             turn += 1
-            try:
-                await self._sync()
-                if turn % RETAIN_EVERY == 0:
-                    await self._pruning.retain()
-                    self._app.house.teller.retain(time.time())
-            except OSError as error:
-                log.warning("upkeep: %s", error)
+            await guarded("upkeep", self._do(retain=turn % RETAIN_EVERY == 0))
+
+    async def _do(self, *, retain: bool) -> None:
+        try:
+            await self._sync()
+            if retain:
+                await self._pruning.retain()
+                self._app.house.teller.retain(time.time())
+        except OSError as error:
+            log.warning("upkeep: %s", error)
 
     async def _sync(self) -> None:
         for session in self._app.registry.all():
@@ -41,9 +49,21 @@ class Upkeep:
                 await session.wrap_up()
                 self._app.registry.put_away(session)
                 continue
-            try:
-                session.report(await session.safety.sync())
-            except OSError as error:
-                log.warning("session %s cannot be synced: %s", session.spec.id, error.strerror)
-            session.tell()
+            if session.grew:
+                await self._make_safe(session)
         await asyncio.to_thread(self._app.house.teller.events.sync)
+        changed = os.stat(self._app.root.sessions).st_mtime_ns
+        if changed != self._changed:
+            await asyncio.to_thread(REAL.sync_folder, self._app.root.sessions)
+            self._changed = changed
+
+    async def _make_safe(self, session: SupervisedSession) -> None:
+        """What is not safe is tried again, and what grows meanwhile is told of by the pair."""
+        session.grew = False
+        try:
+            session.report(await session.safety.sync())
+            session.pair.watch(session.safety.durable)
+        except OSError as error:
+            session.grew = True
+            log.warning("session %s cannot be synced: %s", session.spec.id, error.strerror)
+        session.tell()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import random
@@ -10,7 +11,7 @@ import subprocess
 import threading
 
 from tests.programs import pour, pour_digest
-from tests.world import World, until
+from tests.world import DEADLINE_S, World, until
 
 MB = 1 << 20
 
@@ -92,6 +93,33 @@ def test_a_session_goes_on_with_a_new_mover_after_its_mover_was_killed(world: Wo
     with world.client() as client:
         assert client.wait(session).exit_code == 3
     assert world.log(session).endswith(b"got x\r\n")
+
+
+def test_no_byte_is_lost_while_the_mover_is_killed_again_and_again(world: World, long_form: bool) -> None:
+    total, kills = (1 << 30, 1000) if long_form else (6 * MB, 25)
+    os.makedirs(world.state, mode=0o700)
+    with open(f"{world.state}/config.toml", "w", encoding="ascii") as file:
+        file.write('[retention]\nsession = "2M"\n')  # segments of 256 KiB: new ones are begun all the time
+    session = world.ok("spawn", "--", *pour(total, seed=7, bytes_per_s=2 * MB, exit_code=5))
+    child = world.json("info", session)["pid"]
+    keeper = _parent(child)
+    follower = world.start("tail", "-f", "-n", "all", "--raw", session)
+    digest = hashlib.sha256()
+    reader = threading.Thread(target=_digest, args=(follower, digest))
+    reader.start()
+    killed: set[int] = set()
+    while len(killed) < kills and os.path.exists(f"/proc/{child}"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for mover in set(_children(keeper)) - {child} - killed:
+                os.kill(mover, signal.SIGKILL)
+                killed.add(mover)
+    reader.join()
+    assert follower.wait(DEADLINE_S) == 0
+    assert len(killed) >= kills // 2
+    assert digest.hexdigest() == pour_digest(total, seed=7)
+    assert world.json("info", session)["exit_code"] == 5
+    until(lambda: os.path.exists(f"{world.state}/sessions/{session}/ended.json"))
+    assert world.run("verify").returncode == 0
 
 
 def test_a_session_whose_keeper_and_mover_are_killed_is_lost_and_no_exit_code_is_invented(world: World) -> None:

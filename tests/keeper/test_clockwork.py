@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.core import timeline
-from orchctl.core.timeline import RECORD_BYTES, Moment
-from orchctl.keeper.clockwork import EVERY_S, Clockwork
+from orchctl.core.timeline import EVERY_S, RECORD_BYTES, Moment
+from orchctl.keeper.clockwork import Clockwork
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 UNIX_S = 1.75e9

@@ -23,7 +23,7 @@ from orchctl.core import journal, layout, segments
 from orchctl.core.journal import Record
 from orchctl.core.segments import Segment
 from orchctl.store.recovery import QUARANTINE, Recovered
-from orchctl.store.syncing import SEALS, Syncer
+from orchctl.store.syncing import Syncer
 from tests.store.simulated_disk import NEVER, SimulatedDisk
 
 SESSION = "s"
@@ -149,7 +149,7 @@ class Promises:
         must(first <= told, "R: bytes are missing at the front, and not on record")
 
     def _check_seals(self, found: Found) -> None:
-        sealed = {record["start"]: record for record in self._read(SEALS) if record["type"] == "sealed"}
+        sealed = {record["start"]: record for record in self._read(layout.SEALS) if record["type"] == "sealed"}
         for start, data in found:
             if start in sealed:
                 digest = hashlib.blake2b(data[: sealed[start]["size"]], digest_size=16).hexdigest()

@@ -8,6 +8,7 @@ import time
 import click
 
 from orchctl.cli.app import App, json_option, pass_app, quiet_option, show_json
+from orchctl.client.views import one_line
 from orchctl.model.supervisor import SupervisorStatus
 
 
@@ -98,3 +99,6 @@ def _show(status: SupervisorStatus, *, as_json: bool, quiet: bool) -> None:
         click.echo(f"sessions    {status.sessions} live")
         click.echo(f"socket      {status.socket}")
         click.echo(f"state dir   {status.state_dir}")
+        click.echo(f"events      chain head {status.chain_head}")
+        for problem in status.problems:
+            click.echo(f"problem     {one_line(problem)}")

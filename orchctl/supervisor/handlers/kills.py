@@ -49,8 +49,13 @@ async def _end(session: SupervisedSession, grace_s: float) -> tuple[int, ...]:
     session.pair.kill(grace_s)
     try:
         async with asyncio.timeout(grace_s + AFTERWARDS_S):
-            while not session.pair.gone.is_set() and session.run.survivors == before:
+            while not _gone(session) and session.run.survivors == before:
                 await session.news.ticket.wait()
     except TimeoutError:
         return (session.run.pid,) if session.run.pid is not None else ()
-    return () if session.pair.gone.is_set() else session.run.survivors
+    return () if _gone(session) else session.run.survivors
+
+
+def _gone(session: SupervisedSession) -> bool:
+    """Whether nothing is left; a full disk keeps the mover, with what was written last, and nobody else."""
+    return session.pair.gone.is_set() or (session.run.empty and bool(session.pair.stalled))

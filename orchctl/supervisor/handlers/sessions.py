@@ -16,7 +16,7 @@ PAGE = 200  # sessions in one message: far below the frame limit, whatever their
 async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> None:
     """Answered once the program runs, or could not be started."""
     session = await app.registry.spawn(asked)
-    await session.safety.settle()
+    await session.safety.settle_all()
     await call.say(messages.OneSession(session=session.view()))
 
 
