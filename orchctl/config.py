@@ -29,6 +29,7 @@ class Config:
     ended_s: float = 7 * 86400.0  # how long a session that is over is kept
     events_bytes: int = 256 << 20
     events_s: float = 30 * 86400.0
+    idle_exit_s: float = 600.0  # with no session and no client the supervisor ends after that; 0: never
     problems: tuple[str, ...] = ()
 
     @property
@@ -111,6 +112,7 @@ def _durability(value: Any) -> str:
 
 _SETTINGS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "durability": ("durability", _durability),
+    "idle_exit": ("idle_exit_s", _duration),
     "retention.session": ("session_bytes", _ring),
     "retention.total": ("total_bytes", _ring),
     "retention.ended": ("ended_s", _duration),

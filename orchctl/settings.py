@@ -29,6 +29,11 @@ class Root:
         return f"{self.path}/supervisor.sock"
 
     @property
+    def socket_aside(self) -> str:
+        """Where the socket is while a supervisor that is about to end looks whether somebody came."""
+        return f"{self.path}/supervisor.sock.idle"
+
+    @property
     def start_lock(self) -> str:
         """Held by the one client that starts a supervisor."""
         return f"{self.path}/start.lock"

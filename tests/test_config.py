@@ -19,6 +19,7 @@ DAY_S = 86400.0
 RETENTION = ["session", "total", "ended", "events", "events_age"]
 ALL = """
 durability = "strict"
+idle_exit = "0s"
 
 [retention]
 session = "16M"
@@ -45,7 +46,7 @@ def test_the_defaults_are_those_that_are_documented(tmp_path: Path) -> None:
     assert config.read(str(tmp_path / "none.toml")) == read(tmp_path, "") == DEFAULT
     assert (DEFAULT.durability, DEFAULT.strict, DEFAULT.problems) == ("relaxed", False, ())
     assert (DEFAULT.session_bytes, DEFAULT.total_bytes, DEFAULT.events_bytes) == (64 << 20, 4 << 30, 256 << 20)
-    assert (DEFAULT.ended_s, DEFAULT.events_s) == (7 * DAY_S, 30 * DAY_S)
+    assert (DEFAULT.ended_s, DEFAULT.events_s, DEFAULT.idle_exit_s) == (7 * DAY_S, 30 * DAY_S, 600)
 
 
 def test_every_setting_can_be_set(tmp_path: Path) -> None:
@@ -57,6 +58,7 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         ended_s=12 * 3600.0,
         events_bytes=1000000,
         events_s=90 * DAY_S,
+        idle_exit_s=0.0,
     )
     assert found.strict
 

@@ -28,6 +28,7 @@ def choose_view(*, raw: bool) -> View:
 def show(stream: OutputStream, view: View, *, until: int | None = None) -> None:
     """Every piece as it comes, flushed at once; up to the offset `until` if there is one."""
     for piece in stream:
+        view = _fitting(stream, view)
         if isinstance(piece, Chunk):
             data = piece.data if until is None else piece.data[: max(0, until - piece.offset)]
             write_all(1, view.feed(data))
@@ -40,6 +41,12 @@ def show(stream: OutputStream, view: View, *, until: int | None = None) -> None:
     write_all(1, view.end())
 
 
+def _fitting(stream: OutputStream, view: View) -> View:
+    """A session without a terminal has nothing to undo."""
+    plain = stream.session is not None and stream.session.backend != "pty"
+    return RawView() if plain and isinstance(view, TextView) else view
+
+
 def show_with_times(stream: OutputStream, view: View) -> None:
     """The same, with the time at which each line began in front of it."""
     from orchctl.cli.moments import clock
@@ -49,6 +56,7 @@ def show_with_times(stream: OutputStream, view: View) -> None:
         if isinstance(piece, Gap):
             _say_gap(piece)
             continue
+        view = _fitting(stream, view)
         front = f"{clock(stream.time_of_next)} ".encode()
         text = view.feed(piece.data)
         *lines, rest = text.split(b"\n")
@@ -76,6 +84,9 @@ def stay(client: Client, session: str, *, visible: bool) -> tuple[Session, int]:
 
 def exit_code(ended: Session) -> int:
     """The program's own, as a shell would say it; a lost session has none and is our trouble."""
+    if ended.end_reason in (EndReason.TIMEOUT, EndReason.IDLE_TIMEOUT):
+        sys.stderr.write(f"orchctl: session {ended.id} was ended: {ended.end_reason}\n")
+        return 124
     if ended.end_reason is EndReason.LOST or ended.exit_status is None:
         sys.stderr.write(f"orchctl: session {ended.id} is lost: nobody can tell how it ended\n")
         return 125

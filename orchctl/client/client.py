@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -17,12 +18,12 @@ from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.handle import SessionHandle
 from orchctl.client.keeping import Keeping
 from orchctl.client.patience import Patience
-from orchctl.client.surroundings import environment, soft_limits, umask
+from orchctl.client.surroundings import environment, soft_limits, start_ticks, umask
 from orchctl.core import manager
 from orchctl.errors import BadInput, OrchctlError, PeerBroke, TimedOut
 from orchctl.model.command import Command, Result
 from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport, SupervisorStatus
+from orchctl.model.supervisor import KillReport, RestartReport, SupervisorStatus
 from orchctl.protocol import hello, messages
 from orchctl.settings import Root, find_root
 
@@ -67,8 +68,16 @@ class Client(Keeping):
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] = (80, 24),
+        pty: bool = True,
+        restart: str = "no",
+        timeout_s: float | None = None,
+        idle_s: float | None = None,
+        bind_pid: int | None = None,
     ) -> SessionHandle:
-        """Start `command`, or the user's shell, in a terminal of its own."""
+        """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
+
+        It is ended after `timeout_s`, after `idle_s` without output or input, or when the process `bind_pid` ends.
+        """
         import uuid
 
         asked = messages.SpawnSession(
@@ -81,6 +90,12 @@ class Client(Keeping):
             managed_by=manager.resolve(managed_by, self._own_manager),
             cols=size[0],
             rows=size[1],
+            backend="pty" if pty else "pipe",
+            restart=restart,
+            timeout_s=timeout_s,
+            idle_s=idle_s,
+            bind_pid=bind_pid,
+            bind_ticks=start_ticks(bind_pid) if bind_pid is not None else 0,
             umask=umask(),
             limits=soft_limits(),
         )
@@ -107,8 +122,8 @@ class Client(Keeping):
         asked = messages.WaitSession(session=session, own_manager=self._own_manager)
         return self._ask(asked, messages.OneSession, timeout_s=timeout_s).session
 
-    def send(self, session: str, data: bytes, *, once: str | None = None) -> None:
-        """Type `data`; returns when the terminal has taken it. The same `once` is typed once."""
+    def send(self, session: str, data: bytes, *, enter: bool = False, once: str | None = None) -> None:
+        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once."""
         import secrets
 
         once = once or secrets.token_hex(16)
@@ -118,6 +133,7 @@ class Client(Keeping):
                 own_manager=self._own_manager,
                 data_b64=base64.b64encode(data[part : part + PART_BYTES]).decode("ascii"),
                 once=f"{once}/{part}",
+                enter=enter and part + PART_BYTES >= len(data),
             )
             self._ask(asked, messages.Done)
 
@@ -185,6 +201,26 @@ class Client(Keeping):
         """What Ctrl-C does in that terminal."""
         self._ask(messages.InterruptSession(session=session, own_manager=self._own_manager), messages.Done)
 
+    def control(self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0)) -> Session:
+        """`signal`, `resize`, `pause` or `unpause` it."""
+        asked = messages.ControlSession(
+            session=session,
+            own_manager=self._own_manager,
+            action=action,
+            signal=signal,
+            cols=size[0],
+            rows=size[1],
+        )
+        return self._ask(asked, messages.OneSession).session
+
+    def restart(self, session: str, *, grace_s: float = 5.0) -> Session:
+        """Another run of it, after its present one was ended."""
+        found = self.info(session)
+        asked = messages.RestartSession(
+            session=found.id, run=found.run, env=environment(), own_manager=self._own_manager, grace_s=grace_s
+        )
+        return self._ask(asked, messages.OneSession).session
+
     def kill(self, *sessions: str, grace_s: float = 5.0) -> KillReport:
         """End sessions, forcibly once the grace period is over."""
         asked = messages.KillSessions(sessions=sessions, own_manager=self._own_manager, grace_s=grace_s)
@@ -207,6 +243,8 @@ class Client(Keeping):
                 self._connection = Connection(start.connect(self.root))
             except start.NotRunning:
                 return SupervisorStatus(running=False, socket=self.root.socket, state_dir=self.root.path)
+            except ConnectionLost:
+                pass  # it is just being replaced
         return self._ask(messages.GetStatus(), messages.Status).status
 
     def start_supervisor(self) -> SupervisorStatus:
@@ -216,17 +254,37 @@ class Client(Keeping):
 
     def stop_supervisor(self, *, kill: bool = False, leave: bool = False) -> bool:
         """Stop it; False if there was none. Refused while sessions live, unless they are killed or left."""
+        patience = Patience()
+        while True:
+            try:
+                return self._stop(messages.StopSupervisor(kill=kill, leave=leave))
+            except ConnectionLost as error:  # it was replaced, or has died
+                self.close()
+                patience.spend(error)
+
+    def _stop(self, asked: messages.StopSupervisor) -> bool:
         try:
             self._connection = self._connection or Connection(start.connect(self.root))
         except start.NotRunning:
-            if not kill or self._nothing_there():
+            if not asked.kill or self._nothing_there():
                 return False
             self._connection = self._connect()  # there are sessions to end, left by an earlier one
-        _expect(self._connection.ask(messages.StopSupervisor(kill=kill, leave=leave)), messages.Done)
+        _expect(self._connection.ask(asked), messages.Done)
         self._connection.wait_for_end()
         self.close()
         start.wait_until_gone(self.root)
         return True
+
+    def restart_supervisor(self) -> RestartReport:
+        """Have a new one, of the version that is installed now, take over; every session goes on."""
+        old = self.status()
+        if old.running:
+            asked = messages.RestartSupervisor(pid=old.pid or 0, zygote=old.zygote or 0, executable=sys.executable)
+            self._ask(asked, messages.Done)
+        new = self.start_supervisor()
+        return RestartReport(
+            old_pid=old.pid, pid=new.pid, zygote=new.zygote, version=new.version, sessions=new.sessions
+        )
 
     # how it is done
 

@@ -69,6 +69,26 @@ class SessionHandle:
         """What Ctrl-C does there."""
         self._client.interrupt(self.id)
 
+    def signal(self, number: int) -> None:
+        """To its program."""
+        self.value = self._client.control(self.id, "signal", signal=number)
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Another size for its terminal."""
+        self.value = self._client.control(self.id, "resize", size=(cols, rows))
+
+    def pause(self) -> None:
+        """Stop everything it runs."""
+        self.value = self._client.control(self.id, "pause")
+
+    def unpause(self) -> None:
+        """Let it go on."""
+        self.value = self._client.control(self.id, "unpause")
+
+    def restart(self, *, grace_s: float = 5.0) -> None:
+        """Another run of it."""
+        self.value = self._client.restart(self.id, grace_s=grace_s)
+
     def kill(self, *, grace_s: float = 5.0) -> KillReport:
         """End it, with everything it started."""
         return self._client.kill(self.id, grace_s=grace_s)

@@ -42,6 +42,7 @@ class Keeping(ABC):
         until_offset: int | None = None,
         follow: bool = False,
         times: bool = False,
+        stream: int | None = None,
     ) -> OutputStream:
         """The log from `offset`, from the Unix time `since`, its last `lines`, or all of it.
 
@@ -58,7 +59,7 @@ class Keeping(ABC):
             follow=follow,
             times=times,
         )
-        return OutputStream(asked, self._connect)
+        return OutputStream(asked, self._connect, only=stream)
 
     def events(
         self,

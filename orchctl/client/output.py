@@ -24,13 +24,22 @@ WINDOW_BYTES = 1 << 20  # a match longer than this is not found
 class OutputStream:
     """Iterate for chunks and gaps, each byte once and in order; `session` is as of the newest word."""
 
-    def __init__(self, asked: ReadOutput, connect: Callable[[], Connection], *, timeout_s: float | None = None) -> None:
+    def __init__(
+        self,
+        asked: ReadOutput,
+        connect: Callable[[], Connection],
+        *,
+        timeout_s: float | None = None,
+        only: int | None = None,
+    ) -> None:
+        self._only = only  # the stream that is wanted: 1 stdout, 2 stderr
         self._expires_at = None if timeout_s is None else time.monotonic() + timeout_s
         self._asked = asked
         self._connect = connect
         self._connection: Connection | None = None
         self._cursor: Cursor | None = None
         self.session: Session | None = None
+        self.stream_of_next = 0  # 1 stdout, 2 stderr, if times were asked for
         self.time_of_next: float | None = None  # when the next piece came, if times were asked for
 
     def __iter__(self) -> Iterator[Chunk | Gap]:
@@ -67,9 +76,11 @@ class OutputStream:
             elif self._cursor is None:
                 raise PeerBroke("output came before the stream began", code="bad-stream")
             elif isinstance(item, Data):
-                yield self._cursor.take(item.chunk)
+                chunk = self._cursor.take(item.chunk)
+                if self._only in (None, self.stream_of_next):
+                    yield chunk
             elif isinstance(item, StreamTime):
-                self.time_of_next = item.unix_s
+                self.time_of_next, self.stream_of_next = item.unix_s, item.stream
             elif isinstance(item, StreamGap):
                 yield self._cursor.skip(Gap(item.first, item.end))
             else:

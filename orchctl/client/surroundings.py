@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from orchctl.errors import BadInput
+
 
 def environment() -> dict[str, str]:
     """This process's environment, without the LC_CTYPE that Python itself puts there in the C locale."""
@@ -39,3 +41,15 @@ def soft_limits() -> dict[str, int]:
 
     names = [name for name in dir(resource) if name.startswith("RLIMIT_")]
     return {name: resource.getrlimit(getattr(resource, name))[0] for name in names}
+
+
+def start_ticks(pid: int) -> int:
+    """When a process started, in clock ticks since boot; with its number, that names it for ever."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, *rest = file.read().rpartition(b")")[2].split()
+    except (OSError, ValueError):
+        state, rest = b"Z", []
+    if state == b"Z":
+        raise BadInput(f"there is no process {pid} to be bound to", code="no-such-process")
+    return int(rest[18])

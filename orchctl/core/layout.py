@@ -7,6 +7,7 @@ ENVIRONMENT = "env.json"  # apart, because it holds secrets; gone as soon as it 
 JOURNAL = "run.jnl"  # the pair's journal
 SOCKET = "pair.sock"  # where the pair answers; nobody listens once the pair is gone
 OUTPUT = "out"
+ORPHANS = "orphans.jnl"  # beside the sessions: how programs ended that had lost their keeper
 SEALS = "seals.jnl"  # what of the output is safe from power loss
 ENDED = "ended.json"  # the last word on a session that is over
 COMMANDS = "commands.jnl"  # what was run in its shell

@@ -36,8 +36,11 @@ def advance(state: State, happened: Input) -> State:
         raise Internal(f"a run that is {state.value} cannot be told: {happened.value}") from None
 
 
-def end_reason(*, signal: int | None, kill_asked: bool) -> EndReason:
+def end_reason(*, signal: int | None, kill_reason: str | None) -> EndReason:
     """Why a reaped run is over: what we asked for wins over how the program took it."""
-    if kill_asked:
-        return EndReason.KILLED
+    if kill_reason is not None:
+        return _KILLS.get(kill_reason, EndReason.KILLED)
     return EndReason.SIGNALED if signal is not None else EndReason.EXITED
+
+
+_KILLS = {"timeout": EndReason.TIMEOUT, "idle-timeout": EndReason.IDLE_TIMEOUT}

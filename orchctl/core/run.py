@@ -19,6 +19,8 @@ class Run:
 
     cols: int | None = None
     rows: int | None = None
+    number: int = 0  # 0 before the first
+    start_offset: int = 0  # where its output begins
     state: State = State.IDLE
     started_at: float | None = None
     ended_at: float | None = None
@@ -28,7 +30,9 @@ class Run:
     end_reason: EndReason | None = None
     final_offset: int | None = None
     output_open: bool = False
-    kill_asked: bool = False
+    kill_reason: str | None = None  # the first one
+    paused: bool = False
+    degraded: bool = False
     survivors: tuple[int, ...] = ()
     empty: bool = False  # nothing of what it started is left
     failure: tuple[str, int] | None = None
@@ -36,10 +40,17 @@ class Run:
     prompted_once: bool = False
 
     def apply(self, record: Record) -> None:
-        """Take one record in; a type from the future is passed over."""
+        """Take one record in; a type from the future is passed over. A start after the end is a new run."""
+        if record.get("type") == "started" and self.state is State.CLOSED:
+            self.__init__(cols=self.cols, rows=self.rows, number=self.number, prompts=self.prompts)  # type: ignore[misc]
         rule = _RULES.get(record.get("type", ""))
         if rule is not None:
             rule(self, record)
+
+    @property
+    def exit_status(self) -> int | None:
+        """What a shell would say; None while unknown."""
+        return 128 + self.signal if self.signal is not None else self.exit_code
 
     def prompted(self) -> None:
         """Its shell has shown a prompt."""
@@ -57,6 +68,7 @@ class Run:
 def _started(run: Run, record: Record) -> None:
     run.state = lifecycle.advance(run.state, Input.STARTED)
     run.started_at, run.pid = record["time"], record["pid"]
+    run.number, run.start_offset = run.number + 1, record.get("offset", 0)
     if not run.prompts or run.prompted_once:
         run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
 
@@ -73,8 +85,17 @@ def _prompted(run: Run, _: Record) -> None:
     run.prompted()
 
 
-def _kill(run: Run, _: Record) -> None:
-    run.kill_asked = run.kill_asked or run.state is not State.CLOSED
+def _kill(run: Run, record: Record) -> None:
+    if run.kill_reason is None and run.state is not State.CLOSED:
+        run.kill_reason = record.get("reason", "asked")
+
+
+def _paused(run: Run, record: Record) -> None:
+    run.paused = record["type"] == "paused"
+
+
+def _degraded(run: Run, _: Record) -> None:
+    run.degraded = True
 
 
 def _survivors(run: Run, record: Record) -> None:
@@ -89,7 +110,7 @@ def _exit(run: Run, record: Record) -> None:
     run.state = lifecycle.advance(run.state, Input.CHILD_ENDED)
     status = record["status"]  # as os.waitstatus_to_exitcode gives it: negative for a signal
     run.exit_code, run.signal = (status, None) if status >= 0 else (None, -status)
-    run.end_reason = lifecycle.end_reason(signal=run.signal, kill_asked=run.kill_asked)
+    run.end_reason = lifecycle.end_reason(signal=run.signal, kill_reason=run.kill_reason)
     run.ended_at, run.final_offset = record["time"], record["offset"]
     run.output_open = record["open"]
 
@@ -104,6 +125,9 @@ _RULES: dict[str, Callable[[Run, Record], None]] = {
     "prompted": _prompted,
     "resized": _resized,
     "kill": _kill,
+    "paused": _paused,
+    "unpaused": _paused,
+    "degraded": _degraded,
     "survivors": _survivors,
     "empty": _empty,
     "exit": _exit,

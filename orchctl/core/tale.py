@@ -21,14 +21,15 @@ class Tale:
 
     def of_run(self, record: Record) -> Record | None:
         """The event that a record of `run.jnl` is; None for one that is none."""
-        before = self._run.state
+        before = self._run.number, self._run.state
         self._run.apply(record)
-        if self._run.state is not before:
-            return {"type": "session.state", "time": record.get("time"), "state": str(self._run.state), **self._more()}
+        run, time = max(1, self._run.number), record.get("time")
+        if (self._run.number, self._run.state) != before:
+            return {"type": "session.state", "run": run, "time": time, "state": str(self._run.state), **self._more()}
         if record.get("type") == "dropped":
-            return {"type": "gap", "time": record["time"], "first": record["first"], "end": record["end"]}
+            return {"type": "gap", "run": run, "time": time, "first": record["first"], "end": record["end"]}
         if record.get("type") == "fs-error":
-            return {"type": "error", "time": record["time"], "code": "fs-error", "message": record["message"]}
+            return {"type": "error", "run": run, "time": time, "code": "fs-error", "message": record["message"]}
         return None
 
     def _more(self) -> Record:

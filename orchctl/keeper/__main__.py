@@ -1,5 +1,5 @@
 """`python -P -m orchctl.keeper`: the zygote, as the client starts it."""
 
-from orchctl.keeper.zygote import main
+from orchctl.keeper.daemon import main
 
 main()

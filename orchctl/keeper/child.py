@@ -48,14 +48,27 @@ def resize(master: int, cols: int, rows: int) -> None:
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
 
-def start(plan: Plan, terminal: str) -> int:
-    """Start the program with `terminal` as its controlling one; its pid.
+def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Without a terminal: our ends (non-blocking, for ever) and the program's, of its stdin, stdout and stderr."""
+    (their_in, our_in), (our_out, their_out), (our_err, their_err) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
+    ours = (our_in, our_out, our_err)
+    for fd in ours:
+        os.set_blocking(fd, False)
+    return ours, (their_in, their_out, their_err)
+
+
+def start(plan: Plan, terminal: str | tuple[int, int, int]) -> int:
+    """Start the program with `terminal` as its controlling one, or on three pipes; its pid.
 
     By posix_spawn: it runs no Python between fork and exec, which is several times faster, and
     tells an exec that failed. What it cannot set, this process sets for itself and takes back.
     """
-    plain = [(os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0)]  # the first terminal a new session opens is its own
-    actions = [*plain, (os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
+    actions: list[Any]
+    if isinstance(terminal, str):
+        opened = (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0)  # the first terminal a new session opens is its own
+        actions = [opened, (os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
+    else:
+        actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(terminal)]
     try:
         with _surroundings(plan):
             return _spawn(plan, actions)

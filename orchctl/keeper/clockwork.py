@@ -17,17 +17,24 @@ class Clockwork:
         self._start = -1
         self._fd = -1
         self._noted_at = 0.0
+        self._stream = 0
 
-    def note(self, offset: int, start: int) -> None:
-        """The byte at `offset`, in the segment that begins at `start`, came now."""
+    def note(self, offset: int, start: int, stream: int = 0) -> None:
+        """The byte at `offset`, in the segment that begins at `start`, came now; another stream is always noted."""
         now = time.clock_gettime(time.CLOCK_BOOTTIME)
-        if start == self._start and now - self._noted_at < timeline.EVERY_S:
+        if (start, stream) == (self._start, self._stream) and now - self._noted_at < timeline.EVERY_S:
             return
         with contextlib.suppress(OSError):
             if start != self._start:
                 self._open(start)
-            self._noted_at = now
-            os.write(self._fd, timeline.encode(timeline.Moment(max(offset, start), now, time.time())))
+            self._noted_at, self._stream = now, stream
+            os.write(self._fd, timeline.encode(timeline.Moment(max(offset, start), now, time.time(), stream)))
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd, self._start = -1, -1
 
     def _open(self, start: int) -> None:
         path = f"{self._folder}/{timeline.name(start)}"

@@ -42,7 +42,7 @@ class Conduit:
         """How many bytes are under way; nothing more is taken from the terminal before they have arrived."""
         return self._in_pipe + len(self._held)
 
-    def pull(self) -> int:
+    def pull(self, _: int) -> int:
         """Take a piece from the terminal; 0 when it has none now, or the last one has not arrived."""
         if self.pending:
             return 0
@@ -53,7 +53,7 @@ class Conduit:
                 raise Closed from None
             if self._splices_in and error.errno in _NOT_TO_BE_HAD:
                 self._splices_in = False
-                return self.pull()
+                return self.pull(_)
             return 0  # nothing there, or no memory for it just now
 
     def push(self) -> None:
@@ -90,6 +90,30 @@ class Conduit:
             if error.errno not in _NOT_TO_BE_HAD:
                 raise
             self._splices_out = False
+
+
+class PipesConduit(Conduit):
+    """From a program's own pipes: they hold their bytes until these are in the log, and no other is needed."""
+
+    def __init__(self, log: SegmentWriter, noted: Callable[[int], None]) -> None:
+        self._log = log
+        self._noted = noted
+        self._out, self._in_pipe, self._held = -1, 0, b""
+        self._splices_out = True
+
+    def pull(self, fd: int) -> int:
+        """Look how much there is; it is taken by `push`, in one move."""
+        if self.pending:
+            return 0
+        count = _waiting(fd)
+        if count == 0:
+            raise Closed
+        self._out, self._in_pipe = fd, count
+        return count
+
+    def _move(self) -> None:
+        super()._move()
+        self._in_pipe = max(0, self._in_pipe)  # the program may have written on meanwhile
 
 
 def _waiting(fd: int) -> int:

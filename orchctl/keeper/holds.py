@@ -8,9 +8,9 @@ HOLD_ON_S = 30.0  # so long, readers come back after their supervisor died
 class Holds:
     """One offset for each supervisor that is connected, and the last one of a supervisor that is gone."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: float) -> None:
         self._held: dict[int, int] = {}
-        self._left: tuple[float, int] | None = None
+        self._left: tuple[float, int] | None = (now + HOLD_ON_S, 0)  # whoever was told of it died with the last mover
 
     @property
     def needed(self) -> int | None:

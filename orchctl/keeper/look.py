@@ -6,12 +6,9 @@ import os
 import termios
 from typing import Any
 
-from orchctl.keeper import tree
-
 _READ = 0
 _WAITS = (7, 23, 270, 271, 232, 281)  # poll select pselect6 ppoll epoll_wait epoll_pwait, on x86-64
 # Of /proc/PID/stat, counted from the state on. The stack lies elsewhere in every program that is started.
-_START_FIELD = 19
 _STACK_FIELD = 25
 
 
@@ -41,12 +38,6 @@ def seen(master: int, child: int) -> dict[str, Any]:
         "reading": front == child and _reads_terminal(child),
         "cwd": _cwd(child),
     }
-
-
-def younger(keeper: int, since: int, *, leave_out: tuple[int, int]) -> list[int]:
-    """The session's processes that started at or after `since`, in clock ticks since boot."""
-    below = tree.descendants(keeper, leave_out=leave_out[0])
-    return [pid for pid in below if pid != leave_out[1] and _stat(pid, _START_FIELD) >= since]
 
 
 def _stat(pid: int, field: int) -> int:

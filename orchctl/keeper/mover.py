@@ -14,26 +14,28 @@ import os
 import select
 import signal
 import socket
-import struct
 import time
 from collections.abc import Callable
 
 from orchctl.core import layout
 from orchctl.disk import REAL
-from orchctl.keeper import child, look, pair, tree, wire
+from orchctl.keeper import child, killing, look, pair, tree, wire
+from orchctl.keeper.audience import Audience, received
 from orchctl.keeper.clockwork import Clockwork
-from orchctl.keeper.conduit import Closed, Conduit
+from orchctl.keeper.conduit import Closed, Conduit, PipesConduit
 from orchctl.keeper.holds import Holds
 from orchctl.keeper.pair import Pair
 from orchctl.keeper.segments import SegmentWriter
 from orchctl.keeper.typist import Typist
 
-HEAR_BYTES = 1 << 16
 QUIET_S = 0.2  # no byte for so long after the program's end: what still holds the terminal is silent
 QUIET_LIMIT_S = 2.0  # a grandchild that pours for ever must not hold the exit back
 RETRY_S = 0.25  # a disk that takes no more is asked again this often
 _TIOCSIG = 0x40045436
-_PEER = struct.Struct("3i")
+
+
+class Orphaned(Exception):
+    """The keeper is gone: somebody has to take its place."""
 
 
 class Mover:
@@ -41,35 +43,42 @@ class Mover:
 
     def __init__(self, shared: Pair, link: socket.socket, first: socket.socket | None) -> None:
         self._pair = shared
-        self._link: socket.socket | None = link
+        self._link = link
         self._link_words = wire.Decoder()
         folder = f"{shared.folder}/{layout.OUTPUT}"
         self._log = SegmentWriter(REAL, folder, shared.ring_bytes, self._drop_output)
         self._clockwork = Clockwork(folder)
-        self._conduit = Conduit(shared.master, shared.pipe, self._log, self._note)
+        self._sources = dict(shared.sources)  # those that are open
+        self._stream = next(iter(shared.sources.values()))
+        self._conduit = (
+            Conduit(shared.master, shared.pipe, self._log, self._note)
+            if shared.terminal
+            else PipesConduit(self._log, self._note)
+        )
         self._stalled = ""
-        self._holds = Holds()
+        self._holds = Holds(time.monotonic())
+        self._log.needed = self._holds.needed
         self._finish_asked = False
-        self._open = True
         self._ended_at: float | None = None
         self._last_byte_at = 0.0
-        self._said_quiet = False
+        self._said_quiet = self._said_idle = False
+        self._active_at = time.monotonic()
         self._typed_at = 0
-        self._supervisors: dict[int, tuple[socket.socket, wire.Decoder]] = {}
         self._watching: dict[int, int] = {}
-        self._typist = Typist(shared.master, self._receipt)
+        self._typist = Typist(shared.master, self._receipt, terminal=shared.terminal)
         self._poll = select.poll()
+        self._armed: dict[int, int] = {}
         self._handlers: dict[int, Callable[[int], None]] = {}
-        self._listen(shared.listener.fileno(), self._accept)
-        self._listen(link.fileno(), self._hear_keeper)
-        self._listen(shared.master, self._terminal)
+        self._audience = Audience(shared.listener, self)
+        self.listen(shared.listener.fileno(), self._audience.accept)
+        self.listen(link.fileno(), self._hear_keeper)
         if first is not None:
-            self._greet(first)
+            self._audience.greet(first)
 
     def run(self) -> None:
         """Until the keeper says that nothing is left."""
         while True:
-            self._poll_master()
+            self._set_polls()
             for fd, event in self._poll.poll(self._timeout_ms()):
                 handler = self._handlers.get(fd)
                 if handler is not None:
@@ -78,25 +87,56 @@ class Mover:
             self._typist.check(now)
             self._write_on()
             self._check_quiet(now)
+            self._check_idle(now)
             if self._holds.expire(now):
                 self._trim()
             if self._finish_asked:
                 self._finish()
             if self._pair.unrecorded and self._pair.record_rest():
-                self._tell_all(wire.frame(wire.JOURNAL))
+                self._audience.tell_all(wire.frame(wire.JOURNAL))
 
-    def _listen(self, fd: int, handler: Callable[[int], None]) -> None:
+    def leave(self) -> None:
+        """Before it becomes a keeper: nothing in its hands, and supervisors find the next mover by themselves."""
+        with contextlib.suppress(OSError):
+            self._conduit.push()
+        self._audience.close()
+        self._link.close()
+        self._log.close()
+        self._clockwork.close()
+
+    def listen(self, fd: int, handler: Callable[[int], None]) -> None:
+        """Have `handler` called when there is something on `fd`."""
         self._handlers[fd] = handler
         self._poll.register(fd, select.POLLIN)
 
-    def _forget(self, fd: int) -> None:
+    def forget(self, fd: int) -> None:
+        """No more."""
         self._handlers.pop(fd)
         self._poll.unregister(fd)
 
-    def _poll_master(self) -> None:
-        if self._open:
-            wanted = select.POLLOUT if self._typist.busy else 0
-            self._poll.modify(self._pair.master, wanted if self._conduit.pending else wanted | select.POLLIN)
+    @property
+    def _open(self) -> bool:
+        """Whether output may come."""
+        return bool(self._sources)
+
+    def _set_polls(self) -> None:
+        """What is of no use now is not polled at all: a hang-up would wake us for ever."""
+        take = 0 if self._conduit.pending else select.POLLIN
+        give = select.POLLOUT if self._typist.busy else 0
+        for fd in self._sources:
+            self._arm(fd, take | (give if fd == self._pair.master else 0))
+        if not self._pair.terminal:
+            self._arm(self._pair.master, give)
+
+    def _arm(self, fd: int, events: int) -> None:
+        if self._armed.get(fd, 0) == events:
+            return
+        self._armed[fd] = events
+        if events:
+            self._handlers[fd] = lambda event: self._moving(fd, event)
+            self._poll.register(fd, events)
+        elif fd in self._handlers:
+            self.forget(fd)
 
     def _timeout_ms(self) -> float | None:
         now = time.monotonic()
@@ -108,24 +148,31 @@ class Mover:
         if self._ended_at is not None and self._open and not self._said_quiet:
             silent_at = self._last_byte_at + QUIET_S if not self._conduit.pending else now + RETRY_S
             until.append(min(silent_at, self._ended_at + QUIET_LIMIT_S))
+        if self._pair.idle_s is not None and not self._said_idle:
+            until.append(self._active_at + self._pair.idle_s)
         return max(0.0, min(until) - now) * 1000 + 1 if until else None
 
     # terminal → log
 
-    def _terminal(self, event: int) -> None:
-        if event & select.POLLOUT:
+    def _moving(self, fd: int, event: int) -> None:
+        if event & (select.POLLOUT | select.POLLERR) and fd == self._pair.master:
             self._typist.go_on(time.monotonic())
-        if event & (select.POLLIN | select.POLLHUP) and not self._conduit.pending:
-            self._read()
+        if fd in self._sources and event & (select.POLLIN | select.POLLHUP) and not self._conduit.pending:
+            self._read(fd)
 
-    def _read(self) -> None:
+    def _read(self, fd: int) -> None:
         try:
-            count = self._conduit.pull()
+            count = self._conduit.pull(fd)
         except Closed:
-            self._close_terminal()
+            self._close(fd)
             return
+        if count and self._sources[fd] != self._stream:
+            self._stream = self._sources[fd]
+            with contextlib.suppress(OSError):
+                self._log.make_room()
+                self._note(self._log.end)  # before the bytes, so that a killed mover leaves none in the wrong stream
         if count:
-            self._last_byte_at = time.monotonic()
+            self._last_byte_at = self._active_at = time.monotonic()
             self._write_on()
 
     def _write_on(self) -> None:
@@ -139,16 +186,16 @@ class Mover:
             self._tell_watchers()
         if trouble != self._stalled:
             self._stalled = trouble
-            self._tell_all(wire.frame(wire.STALLED, trouble.encode()))
+            self._audience.tell_all(wire.frame(wire.STALLED, trouble.encode()))
 
     def _note(self, offset: int) -> None:
-        self._clockwork.note(offset, self._log.start)
+        self._clockwork.note(offset, self._log.start, self._stream)
 
     def _drop_output(self, first: int, end: int) -> None:
         """Output that is about to go; nothing goes unrecorded."""
         if not self._pair.record("dropped", first=first, end=end):
             raise OSError(errno.ENOSPC, "what is dropped cannot be written down")
-        self._tell_all(wire.frame(wire.JOURNAL))
+        self._audience.tell_all(wire.frame(wire.JOURNAL))
 
     def _trim(self) -> None:
         """Keep what somebody still reads; what nobody does may go."""
@@ -156,13 +203,10 @@ class Mover:
         with contextlib.suppress(OSError):
             self._log.trim()
 
-    def _close_terminal(self) -> None:
-        self._open = False
-        self._forget(self._pair.master)
-        if self._link is None:
-            self._pair.record("lost", offset=self._log.end)
-            self._finish()
-        elif self._ended_at is not None:
+    def _close(self, fd: int) -> None:
+        del self._sources[fd]
+        self._arm(fd, 0)
+        if self._ended_at is not None and not self._open:
             self._tell_keeper(pair.DRAINED, wire.OFFSET.pack(self._log.end))
 
     def _check_quiet(self, now: float) -> None:
@@ -173,28 +217,29 @@ class Mover:
             self._said_quiet = True
             self._tell_keeper(pair.QUIET, wire.OFFSET.pack(self._log.end))
 
+    def _check_idle(self, now: float) -> None:
+        limit = self._pair.idle_s
+        if limit is not None and not self._said_idle and not self._conduit.pending and now >= self._active_at + limit:
+            self._said_idle = True
+            self._tell_keeper(pair.IDLE)
+
     # keeper
 
-    def _tell_keeper(self, kind: int, payload: bytes) -> None:
-        if self._link is not None:
+    def _tell_keeper(self, kind: int, payload: bytes = b"") -> None:
+        with contextlib.suppress(OSError):  # that it is gone is heard on the link
             self._link.sendall(wire.frame(kind, payload))
 
     def _hear_keeper(self, _: int) -> None:
-        assert self._link is not None
-        data = _received(self._link)
+        data = received(self._link)
         if not data:
-            self._forget(self._link.fileno())
-            self._link = None
-            if not self._open:
-                self._finish()
-            return
+            raise Orphaned
         for kind, _payload in self._link_words.feed(data):
             if kind == pair.ENDED:
                 self._ended_at = self._last_byte_at = time.monotonic()
                 if not self._open:
                     self._tell_keeper(pair.DRAINED, wire.OFFSET.pack(self._log.end))
             elif kind == pair.RECORDED:
-                self._tell_all(wire.frame(wire.JOURNAL))
+                self._audience.tell_all(wire.frame(wire.JOURNAL))
             elif kind == pair.FINISH:
                 self._finish()
 
@@ -203,47 +248,28 @@ class Mover:
         self._finish_asked = True
         while self._open and not self._conduit.pending:
             before = self._log.end
-            self._read()
+            for fd in list(self._sources):
+                self._read(fd)
             if self._log.end == before:
                 break
         if self._conduit.pending or self._pair.unrecorded:
             return
-        self._tell_all(wire.frame(wire.JOURNAL))
+        self._audience.tell_all(wire.frame(wire.JOURNAL))
         os._exit(0)
 
     # supervisors
 
-    def _accept(self, _: int) -> None:
-        try:
-            connection, _address = self._pair.listener.accept()
-        except OSError:
-            return
-        if _peer_uid(connection) != os.geteuid():
-            connection.close()
-            return
-        self._greet(connection)
+    def hello(self) -> bytes:
+        """What a supervisor hears first."""
+        return hello(self._pair, os.getpid(), self._stalled)
 
-    def _greet(self, connection: socket.socket) -> None:
-        connection.setblocking(False)
-        fd = connection.fileno()
-        self._supervisors[fd] = (connection, wire.Decoder())
-        self._listen(fd, lambda _: self._hear(fd))
-        self._send(fd, hello(self._pair, os.getpid(), self._stalled))
+    def left(self, fd: int) -> None:
+        """A supervisor is gone."""
+        self._watching.pop(fd, None)
+        self._holds.leave(fd, time.monotonic())
 
-    def _hear(self, fd: int) -> None:
-        connection, decoder = self._supervisors[fd]
-        data = _received(connection)
-        if data is None:
-            return
-        try:
-            if not data:
-                raise wire.Broken("closed")
-            for kind, payload in decoder.feed(data):
-                self._obey(fd, kind, payload)
-        except (wire.Broken, struct.error):
-            self._drop(fd)
-
-    def _obey(self, fd: int, kind: int, payload: bytes) -> None:
+    def obey(self, fd: int, kind: int, payload: bytes) -> None:
+        """Do what a supervisor says; what this one does not know is passed over."""
         obey = _ORDERS.get(kind)
         if obey is not None:
             obey(self, fd, payload)
@@ -253,6 +279,7 @@ class Mover:
         self._tell_watchers()
 
     def _type(self, fd: int, payload: bytes) -> None:
+        self._active_at = time.monotonic()
         before = self._log.end + self._conduit.pending
         if self._typist.add(fd, payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :], time.monotonic()):
             self._typed_at = before
@@ -261,10 +288,22 @@ class Mover:
         cols, rows = wire.SIZE.unpack(payload)
         child.resize(self._pair.master, cols, rows)
         if self._pair.record("resized", cols=cols, rows=rows):
-            self._tell_all(wire.frame(wire.JOURNAL))
+            self._audience.tell_all(wire.frame(wire.JOURNAL))
 
     def _kill(self, _: int, payload: bytes) -> None:
         self._tell_keeper(pair.ASKED_TO_KILL, payload)
+
+    def _pause(self, _: int, payload: bytes) -> None:
+        (stop,) = wire.NUMBER.unpack(payload)
+        self._tell_keeper(pair.ASKED_TO_PAUSE if stop else pair.ASKED_TO_GO_ON)
+
+    def _signal_program(self, _: int, payload: bytes) -> None:
+        killing.signal_program(self._pair, *wire.NUMBER.unpack(payload))
+
+    def _left(self, fd: int, _: bytes) -> None:
+        """What runs besides the program."""
+        left = [pid for pid in killing.members(self._pair, leave_out=os.getpid()) if pid != self._pair.child]
+        self._audience.send(fd, wire.frame(wire.LEFT, json.dumps(left).encode("ascii")))
 
     def _hold(self, fd: int, payload: bytes) -> None:
         (offset,) = wire.OFFSET.unpack(payload)
@@ -282,45 +321,30 @@ class Mover:
 
     def _look(self, fd: int, _: bytes) -> None:
         seen = look.seen(self._pair.master, self._pair.child) | {"typed_at": self._typed_at}
-        self._send(fd, wire.frame(wire.SEEN, json.dumps(seen).encode("ascii")))
+        self._audience.send(fd, wire.frame(wire.SEEN, json.dumps(seen).encode("ascii")))
 
     def _sweep(self, fd: int, payload: bytes) -> None:
         since, number = wire.SWEEPING.unpack(payload)
-        young = look.younger(self._pair.keeper, since, leave_out=(os.getpid(), self._pair.child))
+        below = killing.members(self._pair, leave_out=os.getpid())
+        young = [pid for pid in below if pid != self._pair.child and killing.start_ticks(pid) >= since]
         tree.send(young, *([signal.Signals(number)] if number else []))
-        self._send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(len(young))))
+        self._audience.send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(len(young))))
 
     def _signal(self, _: int, payload: bytes) -> None:
         """To the terminal's foreground group, by the kernel: works in raw mode and flushes nothing."""
         with contextlib.suppress(OSError):
-            fcntl.ioctl(self._pair.master, _TIOCSIG, *wire.NUMBER.unpack(payload))
+            if self._pair.terminal:
+                fcntl.ioctl(self._pair.master, _TIOCSIG, *wire.NUMBER.unpack(payload))
+            else:
+                os.killpg(self._pair.child, *wire.NUMBER.unpack(payload))
 
     def _receipt(self, fd: int, receipt: bytes) -> None:
-        self._send(fd, wire.frame(wire.TYPED, receipt))
+        self._audience.send(fd, wire.frame(wire.TYPED, receipt))
 
     def _tell_watchers(self) -> None:
         for fd in [fd for fd, seen in self._watching.items() if self._log.end > seen]:
             del self._watching[fd]
-            self._send(fd, wire.frame(wire.GREW))
-
-    def _tell_all(self, data: bytes) -> None:
-        for fd in list(self._supervisors):
-            self._send(fd, data)
-
-    def _send(self, fd: int, data: bytes) -> None:
-        """A supervisor that does not read is dropped: it comes back and looks at the disk."""
-        if fd in self._supervisors:
-            try:
-                self._supervisors[fd][0].sendall(data)
-            except OSError:
-                self._drop(fd)
-
-    def _drop(self, fd: int) -> None:
-        if fd in self._supervisors:
-            self._forget(fd)
-            self._watching.pop(fd, None)
-            self._holds.leave(fd, time.monotonic())
-            self._supervisors.pop(fd)[0].close()
+            self._audience.send(fd, wire.frame(wire.GREW))
 
 
 _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
@@ -334,6 +358,9 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.HOLD: Mover._hold,
     wire.TRIM: Mover._keep_no_more,
     wire.ROLL: Mover._roll,
+    wire.PAUSE: Mover._pause,
+    wire.SIGNAL_PROGRAM: Mover._signal_program,
+    wire.WHO_IS_LEFT: Mover._left,
 }
 
 
@@ -341,19 +368,3 @@ def hello(shared: Pair, mover: int, stalled: str = "") -> bytes:
     """What every connection hears first."""
     words = {"protocol": 1, "keeper": shared.keeper, "mover": mover, "child": shared.child, "stalled": stalled}
     return wire.frame(wire.HELLO, json.dumps(words).encode("ascii"))
-
-
-def _received(connection: socket.socket) -> bytes | None:
-    """Bytes, b'' at the end, None when it was a false alarm."""
-    try:
-        return connection.recv(HEAR_BYTES)
-    except BlockingIOError:
-        return None
-    except OSError:
-        return b""
-
-
-def _peer_uid(connection: socket.socket) -> int:
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    uid: int = _PEER.unpack(credentials)[1]
-    return uid

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from orchctl.core import journal
+from orchctl.core import journal, layout
 
 # keeper → mover
 ENDED = ord("e")  # the program was reaped: say when its output has ended
@@ -25,6 +25,9 @@ FINISH = ord("f")  # nothing is left: go
 DRAINED = ord("d")  # u64: the log ends here, nobody can write any more
 QUIET = ord("q")  # u64: the log ends here for now, but something still holds the terminal
 ASKED_TO_KILL = ord("k")  # f64 seconds of grace
+ASKED_TO_PAUSE = ord("p")
+ASKED_TO_GO_ON = ord("u")
+IDLE = ord("i")  # nothing was written or typed for too long
 
 RESERVE_BYTES = 1 << 13
 _KEEP_SIZE = 1
@@ -39,12 +42,18 @@ class Pair:
 
     folder: str
     listener: socket.socket
-    master: int
+    master: int  # of the terminal; without one, what the program's stdin reads from
+    sources: dict[int, int]  # what it writes to, and as which stream: 0 the terminal, 1 stdout, 2 stderr
     pipe: tuple[int, int]
     journal: int
     ring_bytes: int
+    idle_s: float | None
     child: int
     keeper: int
+    pidfd: int = -1  # of the program
+    ticks: int = 0  # when the program started
+    terminal: bool = True
+    parent: bool = True  # whether the keeper is the program's own parent, and will hear how it ended
     unrecorded: bytes = b""  # what the disk has not taken yet
 
     def record(self, kind: str, **fields: Any) -> bool:
@@ -61,6 +70,26 @@ class Pair:
         except OSError:
             return False
         return True
+
+    def end_is_recorded(self) -> bool:
+        """Whether some keeper wrote down how the program ended."""
+        try:
+            with open(f"{self.folder}/{layout.JOURNAL}", "rb") as file:
+                records = journal.decode(file.read()).records
+        except OSError:
+            return False
+        starts = [at for at, record in enumerate(records) if record["type"] == "started"]
+        return any(record["type"] in ("exit", "lost") for record in records[starts[-1] if starts else 0 :])
+
+    def orphans_status(self) -> int | None:
+        """How the program ended, if it became the zygote's child when its keeper died, and the zygote lived."""
+        try:
+            with open(f"{self.folder}/../../{layout.ORPHANS}", "rb") as file:
+                records = journal.decode(file.read()).records
+        except OSError:
+            return None
+        own = [one for one in records if (one.get("pid"), one.get("ticks")) == (self.child, self.ticks)]
+        return int(own[-1]["status"]) if own else None
 
 
 def reserve(fd: int) -> None:

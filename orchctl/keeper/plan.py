@@ -27,16 +27,22 @@ class Plan:
     limits: dict[str, int]
     cols: int
     rows: int
+    terminal: bool
     ring_bytes: int
+    timeout_s: float | None
+    idle_s: float | None
+    bind_pid: int | None
+    bind_ticks: int
 
 
 def read(folder: str) -> Plan:
-    """The plan in a session's directory. The environment is deleted once read: nothing restarts from it."""
+    """The plan in a session's directory. The environment is deleted once read, unless it may start again."""
     with open(os.path.join(folder, layout.SPEC), encoding="ascii") as file:
         spec = json.load(file)
     with open(os.path.join(folder, layout.ENVIRONMENT), encoding="ascii") as file:
         env = json.load(file)
-    os.unlink(os.path.join(folder, layout.ENVIRONMENT))
+    if spec.get("restart", "no") == "no":
+        os.unlink(os.path.join(folder, layout.ENVIRONMENT))
     return Plan(
         folder=folder,
         executable=spec.get("executable") or spec["command"][0],
@@ -47,5 +53,10 @@ def read(folder: str) -> Plan:
         limits=spec["limits"],
         cols=spec["cols"],
         rows=spec["rows"],
+        terminal=spec.get("backend", "pty") != "pipe",
         ring_bytes=spec.get("ring_bytes", RING_BYTES),
+        timeout_s=spec.get("timeout_s"),
+        idle_s=spec.get("idle_s"),
+        bind_pid=spec.get("bind_pid"),
+        bind_ticks=spec.get("bind_ticks", 0),
     )

@@ -36,6 +36,10 @@ class SegmentWriter:
         """Where the segment that is being written begins."""
         return self._start
 
+    def close(self) -> None:
+        """Let the file go."""
+        self._disk.close(self._fd)
+
     def move(self, pipe: int) -> int:
         """As much as there is room for from a pipe into the log; how much that was."""
         room = self._room()  # first of all, because it may begin a new segment
@@ -45,6 +49,10 @@ class SegmentWriter:
         """The same for bytes that were read already."""
         room = self._room()
         return self._wrote(self._disk.write(self._fd, data[:room], self.end - self._start))
+
+    def make_room(self) -> None:
+        """Begin a new segment if this one is full, before anything is said of the next byte."""
+        self._room()
 
     def roll(self) -> None:
         """Begin a new segment, if this one holds anything."""

@@ -10,6 +10,8 @@ import contextlib
 import os
 import signal
 
+ZYGOTE = "orchctl-zygote"
+
 
 def children(pid: int) -> list[int]:
     """The direct children of `pid`, which must be this process."""
@@ -17,17 +19,35 @@ def children(pid: int) -> list[int]:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
             return [int(word) for word in file.read().split()]
     except FileNotFoundError:  # a kernel without this file
-        return [child for child, parent in _parents().items() if parent == pid]
+        return [child for child, (parent, _) in _all().items() if parent == pid]
 
 
 def descendants(root: int, *, leave_out: int) -> list[int]:
     """Every process below `root` but one child of it, parents before their children."""
-    below: dict[int, list[int]] = {}
-    for pid, parent in _parents().items():
-        below.setdefault(parent, []).append(pid)
-    found = [pid for pid in below.get(root, []) if pid != leave_out]
+    below = _below({pid: parent for pid, (parent, _) in _all().items()})
+    found = [pid for pid in below.get(root, []) if pid != leave_out and not is_daemon(pid)]
     for pid in found:
-        found += below.get(pid, [])
+        found += [child for child in below.get(pid, []) if not is_daemon(child)]
+    return found
+
+
+def is_daemon(pid: int) -> bool:
+    """Whether it is a zygote: one that was started from inside a session is below it, and still nothing of it."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read() == f"{ZYGOTE}\n" and os.path.samefile(f"/proc/{pid}/exe", "/proc/self/exe")
+    except OSError:
+        return False
+
+
+def of_session(leader: int) -> list[int]:
+    """Every process of the terminal session that `leader` leads or led, and what is below them, in that order."""
+    everybody = _all()
+    below = _below({pid: parent for pid, (parent, _) in everybody.items()})
+    own = {pid for pid, (_, session) in everybody.items() if session == leader}
+    found = [pid for pid in own if everybody[pid][0] not in own]
+    for pid in found:
+        found += [child for child in below.get(pid, []) if child not in found]
     return found
 
 
@@ -39,7 +59,15 @@ def send(pids: list[int], *signals: signal.Signals) -> None:
                 os.kill(pid, number)
 
 
-def _parents() -> dict[int, int]:
+def _below(parents: dict[int, int]) -> dict[int, list[int]]:
+    below: dict[int, list[int]] = {}
+    for pid, parent in parents.items():
+        below.setdefault(parent, []).append(pid)
+    return below
+
+
+def _all() -> dict[int, tuple[int, int]]:
+    """Parent and terminal session of every process that is not a mere entry waiting to be reaped."""
     found = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -47,7 +75,7 @@ def _parents() -> dict[int, int]:
                 contextlib.suppress(OSError, ValueError, IndexError),
                 open(f"/proc/{entry}/stat", "rb") as file,
             ):
-                state, parent = file.read().rpartition(b")")[2].split()[:2]
+                state, parent, _, session = file.read().rpartition(b")")[2].split()[:4]
                 if state != b"Z":
-                    found[int(entry)] = int(parent)
+                    found[int(entry)] = int(parent), int(session)
     return found

@@ -29,8 +29,9 @@ class _Input:
 class Typist:
     """Writes to the master without ever blocking; `receipt` is told how each input went."""
 
-    def __init__(self, master: int, receipt: Callable[[int, bytes], None]) -> None:
+    def __init__(self, master: int, receipt: Callable[[int, bytes], None], *, terminal: bool = True) -> None:
         self._master = master
+        self._terminal = terminal  # a pipe has no lines that could be too long
         self._receipt = receipt
         self._queue: deque[_Input] = deque()
         self._receipts: OrderedDict[bytes, bytes] = OrderedDict()
@@ -95,7 +96,7 @@ class Typist:
 
     def _cut_by_kernel(self, data: bytes) -> bool:
         """Whether a line, with what was typed of it before, is longer than line mode takes."""
-        if self._line_bytes + len(data) <= CANONICAL_LIMIT_BYTES:
+        if not self._terminal or self._line_bytes + len(data) <= CANONICAL_LIMIT_BYTES:
             return False
         modes = termios.tcgetattr(self._master)
         if not modes[3] & termios.ICANON:
@@ -105,6 +106,8 @@ class Typist:
 
     def _note_line(self, typed: bytes) -> None:
         """Remember how long the unfinished line is by now."""
+        if not self._terminal:
+            return
         modes = termios.tcgetattr(self._master)
         if not modes[3] & termios.ICANON:
             self._line_bytes = 0  # a program that reads each key has it
@@ -116,7 +119,7 @@ class Typist:
         """Whether nobody holds the terminal any more; the kernel would still take what is written."""
         poll = select.poll()
         poll.register(self._master, 0)
-        return any(event & select.POLLHUP for _, event in poll.poll(0))
+        return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
 
 
 def _line_ends(modes: list[Any]) -> re.Pattern[bytes]:

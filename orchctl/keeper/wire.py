@@ -23,6 +23,9 @@ SWEEP = ord("X")  # u64 clock ticks since boot, u32 signal: to what the program 
 HOLD = ord("H")  # u64 offset: somebody still reads from here on; NOBODY takes it back
 TRIM = ord("T")  # u64: keep no more than so many bytes of output, whoever reads
 ROLL = ord("N")  # begin a new segment
+PAUSE = ord("P")  # u32: 1 stops all its processes, 0 lets them go on
+SIGNAL_PROGRAM = ord("Z")  # u32 signal number, for the program itself
+WHO_IS_LEFT = ord("Q")  # tell me which processes run besides the program
 
 # pair → supervisor
 HELLO = ord("h")  # JSON: protocol, keeper, mover, child, stalled
@@ -31,6 +34,7 @@ JOURNAL = ord("j")  # run.jnl grew
 SEEN = ord("s")  # JSON: foreground group, its name, terminal modes, where the last input fell, the program's directory
 SWEPT = ord("x")  # u32: how many processes that was
 STALLED = ord("b")  # UTF-8: why the log takes no more bytes, or nothing once it does
+LEFT = ord("q")  # JSON: their numbers
 TYPED = ord("t")  # 16 bytes of the input's name, u32 bytes taken, u8 outcome
 
 TYPED_ALL = 0

@@ -21,6 +21,8 @@ class EndReason(enum.StrEnum):
     EXITED = "exited"
     SIGNALED = "signaled"
     KILLED = "killed"
+    TIMEOUT = "timeout"
+    IDLE_TIMEOUT = "idle-timeout"
     LOST = "lost"
 
 
@@ -51,6 +53,7 @@ class Session:
     started_at: float | None = None
     ended_at: float | None = None
     run: int = 1
+    restart: str = "no"
     state: State = State.IDLE
     is_alive: bool = False
     pid: int | None = None
@@ -58,6 +61,12 @@ class Session:
     signal: int | None = None
     end_reason: EndReason | None = None
     output_open: bool = False
+    paused: bool = False
+    degraded: bool = False  # a process of ours that kept it was killed: how it ends may stay unknown
+    leftover: tuple[int, ...] = ()  # processes that go on after its program has ended
+    timeout_s: float | None = None
+    idle_s: float | None = None
+    bind_pid: int | None = None
     stalled: str | None = None  # why its output cannot be written just now; the program waits
     output: Output = field(default_factory=Output)
 

@@ -23,6 +23,17 @@ class SupervisorStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RestartReport:
+    """Who was replaced by whom; `old_pid` is null where none ran."""
+
+    old_pid: int | None
+    pid: int | None
+    zygote: int | None
+    version: str | None
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KillReport:
     """What a kill did: the sessions it ended, and processes that would not go."""
 

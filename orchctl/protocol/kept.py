@@ -57,6 +57,7 @@ class StreamTime:
 
     offset: int
     unix_s: float
+    stream: int = 0  # 0 the terminal, 1 stdout, 2 stderr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

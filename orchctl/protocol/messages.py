@@ -10,9 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from orchctl.model.command import Command
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport, SupervisorStatus
+from orchctl.protocol.commands import (
+    CommandBegins,
+    CommandEnds,
+    DetachCommand,
+    ExecCommand,
+    GetHistory,
+    PutSpool,
+    SomeCommands,
+)
 from orchctl.protocol.kept import (
     Prune,
     Pruned,
@@ -26,10 +34,17 @@ from orchctl.protocol.kept import (
 )
 
 __all__ = [
+    "CommandBegins",
+    "CommandEnds",
+    "DetachCommand",
+    "ExecCommand",
+    "GetHistory",
     "Prune",
     "Pruned",
+    "PutSpool",
     "ReadEvents",
     "ReadOutput",
+    "SomeCommands",
     "SomeEvents",
     "StreamBegins",
     "StreamEnds",
@@ -56,6 +71,12 @@ class SpawnSession:
     managed_by: str = "user"
     cols: int = 80
     rows: int = 24
+    backend: str = "pty"
+    restart: str = "no"
+    timeout_s: float | None = None
+    idle_s: float | None = None
+    bind_pid: int | None = None
+    bind_ticks: int = 0
     umask: int = 0o022
     limits: dict[str, int] = field(default_factory=dict)
 
@@ -99,6 +120,7 @@ class SendInput:
     session: str
     data_b64: str
     once: str
+    enter: bool = False  # and then what Enter is there
     own_manager: str = "user"
 
 
@@ -110,6 +132,33 @@ class InterruptSession:
 
     session: str
     own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlSession:
+    """`signal` to its program, `resize` to columns and rows, `pause` or `unpause`; answered when it is done."""
+
+    kind: ClassVar[str] = "session.control"
+
+    session: str
+    action: str
+    own_manager: str = "user"
+    signal: int = 0
+    cols: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartSession:
+    """End a session's run, if it has one, and start another. `env` is used where the first run's was not kept."""
+
+    kind: ClassVar[str] = "session.restart"
+
+    session: str
+    run: int
+    env: dict[str, str]
+    own_manager: str = "user"
+    grace_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,70 +181,6 @@ class KillByManager:
     manager: str
     exact: bool = False
     grace_s: float = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecCommand:
-    """Run a command in a session's live shell; answered by its output and then `CommandEnds`.
-
-    The asker chooses the id: asked again, the same command is found and not run twice. `text` is shell text,
-    `argv` words that must arrive unchanged; `spooled` says that the text was put in place before, being large.
-    `stdin` is `null`, `spool` or `tty`. `offset` is where to go on after a lost connection.
-    """
-
-    kind: ClassVar[str] = "command.exec"
-
-    session: str
-    exec_id: str
-    own_manager: str = "user"
-    text: str = ""
-    argv: tuple[str, ...] = ()
-    spooled: bool = False
-    stdin: str = "null"
-    env: dict[str, str] = field(default_factory=dict)
-    cwd: str | None = None
-    apart: bool = False
-    record: bool = True
-    detach: bool = False
-    offset: int | None = None
-    timeout_s: float | None = None
-    kill_after_s: float = 2.0
-    wait_prompt_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PutSpool:
-    """Put a part of a command's `stdin` or `text` in place, before the command is asked for."""
-
-    kind: ClassVar[str] = "command.spool"
-
-    session: str
-    exec_id: str
-    what: str
-    offset: int
-    data_b64: str
-    own_manager: str = "user"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DetachCommand:
-    """Let a command go on without anybody waiting for it."""
-
-    kind: ClassVar[str] = "command.detach"
-
-    session: str
-    exec_id: str
-    own_manager: str = "user"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetHistory:
-    """The commands of a session."""
-
-    kind: ClassVar[str] = "command.history"
-
-    session: str
-    own_manager: str = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +211,20 @@ class StopSupervisor:
     kill: bool = False
     leave: bool = False
     grace_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartSupervisor:
+    """Have this supervisor and this zygote replaced by new ones, which `executable`, a Python, starts.
+
+    The connection is lost on the way; asked again, whoever is neither of the two answers that it is done.
+    """
+
+    kind: ClassVar[str] = "supervisor.restart"
+
+    pid: int
+    zygote: int
+    executable: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,34 +261,6 @@ class SomeSessions:
     kind: ClassVar[str] = "sessions"
 
     sessions: tuple[Session, ...]
-    more: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandBegins:
-    """The command's output follows in data frames."""
-
-    kind: ClassVar[str] = "command.begins"
-
-    command: Command
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandEnds:
-    """The command is over, and all of its output was sent."""
-
-    kind: ClassVar[str] = "command.ends"
-
-    command: Command
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SomeCommands:
-    """A part of a history; `more` parts follow."""
-
-    kind: ClassVar[str] = "commands"
-
-    commands: tuple[Command, ...]
     more: bool = False
 
 
@@ -331,6 +302,8 @@ Request = (
     | Prune
     | SendInput
     | InterruptSession
+    | ControlSession
+    | RestartSession
     | KillSessions
     | KillByManager
     | ExecCommand
@@ -340,6 +313,7 @@ Request = (
     | WaitFor
     | GetStatus
     | StopSupervisor
+    | RestartSupervisor
 )
 Answer = (
     Done

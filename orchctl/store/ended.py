@@ -5,6 +5,7 @@ A session that has one is not looked at when a supervisor starts, however many t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -39,6 +40,11 @@ class EndedStore:
                 return from_plain(Session, json.load(file))
         except (OSError, ValueError, PeerBroke):
             return None
+
+    def remove(self, session: str) -> None:
+        """It is not over after all: another run follows."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._file(session))
 
     def _file(self, session: str) -> str:
         return f"{self._path}/{session}/{layout.ENDED}"

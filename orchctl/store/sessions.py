@@ -36,6 +36,11 @@ class Spec:
     umask: int = 0o022
     limits: dict[str, int] = field(default_factory=dict)
     ring_bytes: int = 64 << 20
+    restart: str = "no"  # or `on-failure`, `on-failure:N`, `always`
+    timeout_s: float | None = None
+    idle_s: float | None = None
+    bind_pid: int | None = None
+    bind_ticks: int = 0
     repo: str | None = None
     argv: tuple[str, ...] = ()
     executable: str | None = None
@@ -94,6 +99,19 @@ class SessionStore:
                 return from_plain(Spec, json.load(file))
         except (OSError, ValueError, PeerBroke):
             return None
+
+    def has_environment(self, session: str) -> bool:
+        """Whether it is kept for the next run."""
+        return os.path.exists(f"{self.folder(session)}/{layout.ENVIRONMENT}")
+
+    def put_environment(self, session: str, env: dict[str, str]) -> None:
+        """For the next run, where none was kept."""
+        _write(f"{self.folder(session)}/{layout.ENVIRONMENT}", env)
+
+    def forget_environment(self, session: str) -> None:
+        """No run will follow."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self.folder(session)}/{layout.ENVIRONMENT}")
 
     def was_forked(self, session: str) -> bool:
         """Whether a zygote ever began with it: the socket is bound before the fork, the journal comes after."""

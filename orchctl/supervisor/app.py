@@ -21,3 +21,4 @@ class Supervisor:
     zygote: ZygoteLink
     started_at: float
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    restarting: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -16,6 +16,7 @@ from orchctl.settings import Root
 from orchctl.store.ended import EndedStore
 from orchctl.store.events import EventStore
 from orchctl.store.sessions import SessionStore
+from orchctl.supervisor import failpoints, idle, restart
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
@@ -28,17 +29,25 @@ log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """ROOT LISTENER LOCK CHANNEL [READY], the last four being open descriptors."""
+    """ROOT LISTENER LOCK CHANNEL [READY | TRIAL trial], the numbers being open descriptors."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s supervisor %(process)d: %(message)s")
     root = Root(sys.argv[1])
-    listener, lock, channel, ready = adopt_fds(sys.argv[2:])
+    failpoints.pass_by(root.path, "start")
+    on_trial = sys.argv[-1] == "trial"
+    listener, lock, channel, ready = adopt_fds(sys.argv[2:-1] if on_trial else sys.argv[2:])
+    zygote = ZygoteLink(root.path, listener, lock, channel)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    asyncio.run(_run(root, listener, lock, channel, ready))
+    if on_trial and ready is not None:
+        restart.rehearse(root, ready)
+        ready = None
+        if not zygote.wait_for_go():
+            os._exit(1)
+    idle.reopen(root)
+    asyncio.run(_run(root, listener, zygote, ready))
     os._exit(0)
 
 
-async def _run(root: Root, listener: socket.socket, lock: int, channel: socket.socket, ready: int | None) -> None:
-    zygote = ZygoteLink(root.path, listener, lock, channel)
+async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, ready: int | None) -> None:
     house = _house(root)
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -48,8 +57,9 @@ async def _run(root: Root, listener: socket.socket, lock: int, channel: socket.s
             app.registry.adopt()
             tasks.create_task(zygote.tend(app.stop.set))
             server = Server(app, listener, tasks)
-            tasks.create_task(server.accept())
+            server.open()
             tasks.create_task(Upkeep(app).run())
+            tasks.create_task(idle.Idleness(app, server).run())
             zygote.say("ready")
             if ready is not None:
                 os.write(ready, b"ready\n")

@@ -27,7 +27,7 @@ class _Typing:
     done: asyncio.Future[tuple[int, int]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Question:
     kind: int
     payload: bytes
@@ -101,11 +101,31 @@ class PairLink:
         question = _Question(kind, payload, asyncio.get_running_loop().create_future())
         self._questions.append(question)
         self._send(kind, payload)
-        return await question.answer
+        try:
+            return await question.answer
+        finally:
+            if question in self._questions:  # nobody waits any more
+                self._questions.remove(question)
 
     def signal(self, number: int) -> None:
         """To whatever is in the terminal's foreground."""
         self._send(wire.SIGNAL, wire.NUMBER.pack(number))
+
+    def signal_program(self, number: int) -> None:
+        """To the session's program itself."""
+        self._send(wire.SIGNAL_PROGRAM, wire.NUMBER.pack(number))
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Give the terminal another size."""
+        self._send(wire.RESIZE, wire.SIZE.pack(cols, rows))
+
+    def pause(self, *, stop: bool) -> None:
+        """Stop all its processes, or let them go on."""
+        self._send(wire.PAUSE, wire.NUMBER.pack(int(stop)))
+
+    async def who_is_left(self) -> tuple[int, ...]:
+        """The processes that run besides the program."""
+        return tuple(json.loads(await self._ask(wire.WHO_IS_LEFT, b"")))
 
     def kill(self, grace_s: float) -> None:
         """Ask for the end; asked again after a lost connection, because asking twice changes nothing."""
@@ -160,15 +180,21 @@ class PairLink:
             self._armed = False
         elif kind == wire.STALLED:
             self.stalled = payload.decode("utf-8", "replace")
-        elif kind in (wire.SEEN, wire.SWEPT) and self._questions:
-            question = self._questions.popleft()
-            if not question.answer.done():
-                question.answer.set_result(payload)
+        elif kind in _ANSWERS:
+            self._answer(kind, payload)
         elif kind == wire.TYPED:
             once, taken, outcome = wire.RECEIPT.unpack(payload)
             typing = self._typing.get(once)
             if typing is not None and not typing.done.done():
                 typing.done.set_result((taken, outcome))
+
+    def _answer(self, kind: int, payload: bytes) -> None:
+        for question in self._questions:
+            if question.kind == _ANSWERS[kind]:
+                self._questions.remove(question)
+                if not question.answer.done():
+                    question.answer.set_result(payload)
+                return
 
     def _say_again(self) -> None:
         """A new mover knows nothing of what the last one was asked."""
@@ -179,13 +205,15 @@ class PairLink:
             self._send(question.kind, question.payload)
         if self._kill is not None:
             self._send(wire.KILL, self._kill)
-        if self._held is not None:
-            self.hold(self._held)
+        self.hold(self._held)
 
     def _send(self, kind: int, payload: bytes) -> None:
         """What does not get through now is said again after the next hello."""
         if self._writer is not None:
             self._writer.write(wire.frame(kind, payload))
+
+
+_ANSWERS = {wire.SEEN: wire.LOOK, wire.SWEPT: wire.SWEEP, wire.LEFT: wire.WHO_IS_LEFT}
 
 
 def _ended() -> Conflict:

@@ -50,7 +50,7 @@ class Prompt:
     async def first(self) -> None:
         """Until the shell has shown its first prompt; from then on the session is live."""
         log = self._session.open_log()
-        offset = log.first
+        offset = max(log.first, self._session.run.start_offset)
         scanner = MarkScanner(self._session.spec.nonce, offset)
         try:
             while not (self._session.run.prompted_once or self._session.closed or self._session.pair.gone.is_set()):
@@ -152,10 +152,11 @@ class Prompt:
             log.close()
 
     def _last_marks(self, log: Any, end: int) -> list[Mark]:
+        first = max(log.first, self._session.run.start_offset)
         for back in LOOK_BACK_BYTES:
-            start = max(log.first, end - back)
+            start = max(first, end - back)
             marks = whole_marks(self._session.spec.nonce, log.span(start, end), start)
-            if any(mark.kind == "P" for mark in marks) or start == log.first:
+            if any(mark.kind == "P" for mark in marks) or start == first:
                 return marks
         return marks
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import os
@@ -11,7 +12,7 @@ import socket
 import time
 from dataclasses import replace
 
-from orchctl.core import bash, environment, manager, selector, shells
+from orchctl.core import bash, environment, manager, restarting, selector, shells
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, NoSuchSession, OrchctlError
 from orchctl.model.session import Session, State
 from orchctl.protocol.messages import SpawnSession
@@ -23,6 +24,7 @@ from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
+LONGEST_S = 10 * 365 * 86400.0
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
 
@@ -38,6 +40,7 @@ class Registry:
         self._sessions: dict[str, SupervisedSession] = {}  # live, or not yet put away
         self.archive = Archive(house.ended, self._from_files)
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
+        self._quick: dict[str, int] = {}  # runs in a row that ended soon, of sessions that start again
 
     def adopt(self) -> None:
         """Take over what earlier supervisors left. What was never forked was never answered for, and goes."""
@@ -62,7 +65,53 @@ class Registry:
 
     async def _tend(self, session: SupervisedSession, first: socket.socket | None) -> None:
         await session.tend(first)
+        if self._is_to_run(session):
+            await self._wait_before_run(session)
+        if self._is_to_run(session):
+            with contextlib.suppress(OrchctlError):  # a start that failed is on record, and its own task goes on
+                await self.restart(session, None)
+            return
+        await session.wrap_up()
         self.put_away(session)
+
+    def _is_to_run(self, session: SupervisedSession) -> bool:
+        return session.starts_again and self._sessions.get(session.spec.id) is session
+
+    async def _wait_before_run(self, session: SupervisedSession) -> None:
+        """Longer after each run that ended soon; a kill ends the waiting."""
+        lasted = (session.run.ended_at or 0.0) - (session.run.started_at or 0.0)
+        quick = self._quick.get(session.spec.id, 0) + 1 if lasted < restarting.STEADY_S else 1
+        self._quick[session.spec.id] = quick
+        until = asyncio.get_running_loop().time() + restarting.wait_s(quick)
+        try:
+            async with asyncio.timeout_at(until):
+                while session.starts_again:
+                    await session.news.ticket.wait()
+        except TimeoutError:
+            pass
+
+    async def restart(self, session: SupervisedSession, env: dict[str, str] | None) -> SupervisedSession:
+        """Another run of a session whose processes are gone; what waits for the old run has seen its end."""
+        session_id = session.spec.id
+        await session.hand_over()
+        if session.over:
+            self._house.teller.remember(session)
+        if not self._store.has_environment(session_id):
+            if env is None:
+                raise Internal(f"the environment of session {session_id} is gone", code="no-environment")
+            self._store.put_environment(session_id, env)
+        self._house.ended.remove(session_id)
+        self.archive.remove(session_id)
+        fresh = SupervisedSession(session.spec, self._house)
+        self._sessions[session_id] = fresh
+        before = fresh.run.number
+        async with self._starting:
+            await self._start(fresh)
+        if fresh.run.number == before:
+            fresh.pair.greeted.set()
+            fresh.pair.gone.set()
+            raise _start_error(fresh.spec, *(fresh.run.failure or ("exec", errno.EAGAIN)))
+        return fresh
 
     def put_away(self, session: SupervisedSession) -> None:
         """One that is over takes no more memory than its id."""
@@ -150,7 +199,9 @@ class Registry:
             if asked.name is not None and other.spec.name == asked.name:
                 raise Conflict(f"the name {asked.name!r} is taken by session {other.spec.id}", code="name-taken")
         try:
-            env = environment.compose(asked.env, asked.given, spec.id, spec.managed_by, spec.cwd)
+            env = environment.compose(
+                asked.env, asked.given, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty"
+            )
             self._create_on_disk(spec, env)
         except OSError as error:
             self._store.remove(spec.id)
@@ -201,6 +252,11 @@ def _checked(asked: SpawnSession) -> Spec:
     given = (*asked.given, *asked.given.values())
     if any("\0" in word for word in (*asked.command, asked.cwd, *given)):
         raise BadInput("a NUL byte in the command, the directory or the environment")
+    if asked.backend not in ("pty", "pipe"):
+        raise BadInput(f"there is no backend {asked.backend!r}", code="bad-backend")
+    for seconds in (asked.timeout_s, asked.idle_s):
+        if seconds is not None and not 0 < seconds <= LONGEST_S:
+            raise BadInput(f"{seconds} seconds", code="bad-duration")
     if not (0 < asked.cols < 1 << 16 and 0 < asked.rows < 1 << 16):
         raise BadInput(f"a terminal of {asked.cols}x{asked.rows}; 1x1 to 65535x65535", code="bad-size")
     return Spec(
@@ -213,8 +269,14 @@ def _checked(asked: SpawnSession) -> Spec:
         rows=asked.rows,
         umask=asked.umask & 0o777,
         limits=asked.limits,
+        backend=asked.backend,
+        restart=restarting.check(asked.restart),
+        timeout_s=asked.timeout_s,
+        idle_s=asked.idle_s,
+        bind_pid=asked.bind_pid,
+        bind_ticks=asked.bind_ticks,
         repo=_repo(asked.cwd),
-        shell=shells.known(asked.command),
+        shell=shells.known(asked.command) if asked.backend == "pty" else None,
         nonce=secrets.token_hex(8),
         created_at=time.time(),
     )

@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import struct
+import time
 
 from orchctl.errors import Internal, NotPermitted, OrchctlError, PeerBroke, SupervisorUnreachable
 from orchctl.protocol import codec, framing, hello
@@ -36,24 +37,42 @@ class Server:
         self._listener = listener
         self._tasks = tasks
         self._open: set[asyncio.StreamWriter] = set()
+        self.connections = 0
+        self.left_at = time.monotonic()  # when the last of them ended
 
-    async def accept(self) -> None:
-        """For ever."""
+    def open(self) -> None:
+        """Let clients in from now on."""
+        asyncio.get_running_loop().add_reader(self._listener, self.let_in)
+
+    def let_in(self) -> bool:
+        """Whoever waits at the door comes in; whether anybody did. Counted at once, so that nobody is overlooked."""
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                connection, _ = await loop.sock_accept(self._listener)
-            except OSError as error:
-                log.warning("cannot accept: %s", error)
-                await asyncio.sleep(RETRY_ACCEPT_S)
-                continue
-            connection.setblocking(False)
-            self._tasks.create_task(guarded("a connection", self._converse(connection)))
+        try:
+            connection, _ = self._listener.accept()
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            log.warning("cannot accept: %s", error)
+            loop.remove_reader(self._listener)
+            loop.call_later(RETRY_ACCEPT_S, self.open)
+            return True
+        connection.setblocking(False)
+        self.connections += 1
+        self._tasks.create_task(guarded("a connection", self._serve(connection)))
+        return True
 
     def say_goodbye(self) -> None:
-        """Tell everybody that this end is meant, so that nobody comes back and starts another."""
+        """Tell everybody that this end is meant, so that nobody comes back and starts another; let nobody in."""
+        asyncio.get_running_loop().remove_reader(self._listener)
         for writer in self._open:
             _refuse(writer, SupervisorUnreachable("the supervisor was stopped", code="supervisor-stopped"))
+
+    async def _serve(self, connection: socket.socket) -> None:
+        try:
+            await self._converse(connection)
+        finally:
+            self.connections -= 1
+            self.left_at = time.monotonic()
 
     async def _converse(self, connection: socket.socket) -> None:
         reader, writer = await asyncio.open_unix_connection(sock=connection)

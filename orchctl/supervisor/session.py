@@ -8,9 +8,10 @@ import logging
 import socket
 import time
 
-from orchctl.core import journal, segments
+from orchctl.core import journal, restarting, segments
 from orchctl.core.run import Run
 from orchctl.disk import REAL
+from orchctl.errors import Conflict
 from orchctl.model.session import Output, Session, State
 from orchctl.store.output import OutputLog
 from orchctl.store.recovery import recover
@@ -24,6 +25,7 @@ from orchctl.supervisor.readers import Readers
 from orchctl.supervisor.safety import Safety
 
 log = logging.getLogger(__name__)
+LEFT_S = 2.0
 
 
 class SupervisedSession:
@@ -39,6 +41,9 @@ class SupervisedSession:
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
         self.over = over  # everything about it is told, and safe
+        self._last_words = asyncio.Lock()
+        self._superseded = False
+        self.given_up = False  # no run follows, whatever its policy says
         self.grew = True  # something of it may not be safe from power loss yet
         self._unsure = False  # its log may have come through a power cut
         self._house = house
@@ -57,25 +62,51 @@ class SupervisedSession:
         self._unsure = first is None
         async with asyncio.TaskGroup() as tasks:
             if self.commands is not None:
-                tasks.create_task(self.commands.tend(tasks))
+                tasks.create_task(self._tend_commands(self.commands, tasks))
             await self.pair.tend(first)
             self.look()
             if not self.closed and self.run.failure is None:
                 await asyncio.to_thread(self._lose)
                 self.look()
             self.news.tell()
-        await self.wrap_up()
+        if not self.starts_again:
+            await self.wrap_up()
+
+    async def _tend_commands(self, commands: Commands, tasks: asyncio.TaskGroup) -> None:
+        await self.pair.greeted.wait()  # before that, the end of the last run is all that is known
+        self.look()
+        await commands.tend(tasks)
+
+    @property
+    def starts_again(self) -> bool:
+        """Whether its policy wants another run."""
+        run = self.run
+        return (
+            self.closed
+            and self.pair.gone.is_set()
+            and not self.given_up
+            and restarting.again(self.spec.restart, run.exit_status, run.kill_reason, run.number)
+        )
 
     async def wrap_up(self) -> None:
         """The last word on a session whose processes are gone; tried again later where the disk does not take it."""
-        if self.over or not self.closed or not self.pair.gone.is_set():
-            return
+        async with self._last_words:
+            if not (self.over or self._superseded or self.starts_again) and self.closed and self.pair.gone.is_set():
+                await self._put_away()
+
+    async def hand_over(self) -> None:
+        """Another run follows, in the hands of another object: no last word on this one."""
+        async with self._last_words:
+            self._superseded = True
+
+    async def _put_away(self) -> None:
         try:
             if self._unsure:
                 await asyncio.to_thread(recover, REAL, self._store.folder(self.spec.id), now=time.time())
                 self._unsure = False
             self.report(await self.safety.sync(closed=True))
             if self.safety.sealed and self._house.teller.catch_up(self):
+                self._store.forget_environment(self.spec.id)
                 self._house.ended.put(self.view())
                 self._house.teller.forget(self.spec.id)
                 self.over = True
@@ -138,7 +169,16 @@ class SupervisedSession:
         """Its output, to be closed by the caller."""
         return OutputLog(self._store.folder(self.spec.id))
 
-    def view(self, *, with_output: bool = True) -> Session:
+    async def full_view(self) -> Session:
+        """The same with what it left running, which only its pair can tell."""
+        left: tuple[int, ...] = ()
+        if self.closed and not self.pair.gone.is_set():
+            with contextlib.suppress(Conflict, TimeoutError):
+                async with asyncio.timeout(LEFT_S):  # a pair of an older version does not know the question
+                    left = await self.pair.who_is_left()
+        return self.view(leftover=left)
+
+    def view(self, *, with_output: bool = True, leftover: tuple[int, ...] = ()) -> Session:
         """The session as everybody sees it; without a look at its output where only the name matters."""
         spec, run = self.spec, self.run
         return Session(
@@ -146,14 +186,16 @@ class SupervisedSession:
             name=spec.name,
             backend=spec.backend,
             managed_by=spec.managed_by,
-            cols=run.cols,
-            rows=run.rows,
+            cols=run.cols if spec.backend == "pty" else None,
+            rows=run.rows if spec.backend == "pty" else None,
             cwd=spec.cwd,
             command=spec.command,
             repo=spec.repo,
             created_at=spec.created_at,
             started_at=run.started_at,
             ended_at=run.ended_at,
+            run=max(1, run.number),
+            restart=spec.restart,
             state=run.state,
             is_alive=run.state in (State.BOOTSTRAPPING, State.LIVE),
             pid=run.pid,
@@ -161,6 +203,12 @@ class SupervisedSession:
             signal=run.signal,
             end_reason=run.end_reason,
             output_open=run.output_open,
+            paused=run.paused,
+            degraded=run.degraded,
+            leftover=leftover,
+            timeout_s=spec.timeout_s,
+            idle_s=spec.idle_s,
+            bind_pid=spec.bind_pid,
             stalled=self.pair.stalled or None,
             output=self.open_log().extent() if with_output else Output(),
         )

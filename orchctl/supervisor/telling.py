@@ -64,6 +64,10 @@ class Teller:
         self._tales.pop(session_id, None)
         self.events.forget(session_id)
 
+    def remember(self, session: SupervisedSession) -> None:
+        """The session goes on; what its journals say up to here was told."""
+        self.events.told[session.spec.id] = session.no_further_than(1 << 62, 1 << 62)
+
     def retain(self, now: float) -> None:
         """Drop events that are too old or too many, and say so."""
         dropped = self.events.retain(now)
@@ -73,7 +77,12 @@ class Teller:
 
     def _append(self, session: SupervisedSession, events: list[Event]) -> bool:
         spec = session.spec
-        common = {"session": spec.id, "run": 1, "managed_by": spec.managed_by, "backend": spec.backend}
+        common = {
+            "session": spec.id,
+            "run": max(1, session.run.number),
+            "managed_by": spec.managed_by,
+            "backend": spec.backend,
+        }
         try:
             self.events.append([{**common, "who": spec.managed_by, **event} for event in events], time.time())
         except OSError as error:

@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
@@ -20,6 +21,7 @@ class ZygoteLink:
         self._listener = listener
         self._lock = lock
         self._channel = channel
+        self._words = b""
         self.pid: int | None = None
         self._replaced = asyncio.Event()
 
@@ -38,21 +40,39 @@ class ZygoteLink:
         except OSError:
             log.warning("the zygote is gone and could not be told: %s", word)
 
+    def wait_for_go(self) -> bool:
+        """Until the old supervisor is gone and all is ours; False when that will never be. Blocks."""
+        while data := self._channel.recv(4096):
+            if b"go" in self._hear(data):
+                return True
+        return False
+
+    async def start_successor(self, executable: str, trial: socket.socket) -> Process:
+        """A new zygote that is ready to take over, and tells so on `trial`."""
+        return await self._start(executable, "--succeed", trial)
+
+    def retire(self, trial: socket.socket) -> None:
+        """Let the zygote on trial have everything as soon as we are gone."""
+        socket.send_fds(self._channel, [b"retire\n"], [trial.fileno()])
+
     async def tend(self, stop: Callable[[], None]) -> None:
         """Listen to the zygote, and start another whenever it dies."""
         loop = asyncio.get_running_loop()
         while True:
             self._channel.setblocking(False)
-            words = b""
             while data := await self._received(loop):
-                *lines, words = (words + data).split(b"\n")
-                for line in lines:
-                    word, _, rest = line.partition(b" ")
-                    if word == b"zygote":
-                        self.pid = int(rest)
-                    elif word == b"stop":
-                        stop()
+                if b"stop" in self._hear(data):
+                    stop()
             await self._replace()
+
+    def _hear(self, data: bytes) -> list[bytes]:
+        """The words in what came; its own name is noted."""
+        *lines, self._words = (self._words + data).split(b"\n")
+        for line in lines:
+            word, _, rest = line.partition(b" ")
+            if word == b"zygote":
+                self.pid = int(rest)
+        return lines
 
     async def _received(self, loop: asyncio.AbstractEventLoop) -> bytes:
         try:
@@ -64,15 +84,19 @@ class ZygoteLink:
         log.warning("the zygote has died; starting another")
         self._channel.close()
         self.pid = None
+        self._words = b""
         self._channel, theirs = socket.socketpair()
-        fds = [self._listener.fileno(), self._lock, theirs.fileno()]
-        argv = [sys.executable, "-P", "-m", "orchctl.keeper", self._root, "--adopt", *map(str, fds)]
-        process = await asyncio.create_subprocess_exec(*argv, pass_fds=fds, start_new_session=True, cwd="/")
+        process = await self._start(sys.executable, "--adopt", theirs)
         theirs.close()
         await process.wait()
         self.say("ready")
         self._replaced.set()
         self._replaced = asyncio.Event()
+
+    async def _start(self, executable: str, option: str, channel: socket.socket) -> Process:
+        fds = [self._listener.fileno(), self._lock, channel.fileno()]
+        argv = [executable, "-P", "-m", "orchctl.keeper", self._root, option, *map(str, fds)]
+        return await asyncio.create_subprocess_exec(*argv, pass_fds=fds, start_new_session=True, cwd="/")
 
 
 def adopt_fds(words: list[str]) -> tuple[socket.socket, int, socket.socket, int | None]:

@@ -53,6 +53,7 @@ OURS_FOR_LIST = {
     "orchctl.model.values",
     "orchctl.protocol",
     "orchctl.protocol.codec",
+    "orchctl.protocol.commands",
     "orchctl.protocol.framing",
     "orchctl.protocol.hello",
     "orchctl.protocol.kept",

@@ -62,9 +62,15 @@ def test_a_program_may_end_before_it_was_ready() -> None:
 
 @pytest.mark.parametrize("signal", [None, 9, 15])
 def test_a_run_we_were_asked_to_kill_was_killed_however_the_program_took_it(signal: int | None) -> None:
-    assert end_reason(signal=signal, kill_asked=True) is EndReason.KILLED
+    assert end_reason(signal=signal, kill_reason="asked") is EndReason.KILLED
 
 
 def test_a_run_nobody_asked_to_kill_was_signaled_or_exited() -> None:
-    assert end_reason(signal=11, kill_asked=False) is EndReason.SIGNALED
-    assert end_reason(signal=None, kill_asked=False) is EndReason.EXITED
+    assert end_reason(signal=11, kill_reason=None) is EndReason.SIGNALED
+    assert end_reason(signal=None, kill_reason=None) is EndReason.EXITED
+
+
+def test_a_limit_that_ended_it_is_the_reason() -> None:
+    assert end_reason(signal=15, kill_reason="timeout") is EndReason.TIMEOUT
+    assert end_reason(signal=None, kill_reason="idle-timeout") is EndReason.IDLE_TIMEOUT
+    assert end_reason(signal=None, kill_reason="bound") is EndReason.KILLED

@@ -61,7 +61,7 @@ def test_no_story_ends_a_run_twice(story: list[Record]) -> None:
             run.apply(record)
         except Internal:
             assert record is not KILL
-        assert not was_closed or run.end_reason is before
+        assert not was_closed or run.end_reason is before or record is STARTED
         assert (run.end_reason is None) == (run.state is not State.CLOSED)
 
 
@@ -69,11 +69,18 @@ def test_a_run_nobody_has_told_of_is_idle() -> None:
     run = folded()
     assert run == Run(state=State.IDLE)
     assert not run.output_open
-    assert not run.kill_asked
+    assert run.kill_reason is None
 
 
 def test_a_plain_command_is_live_as_soon_as_it_has_started() -> None:
-    assert folded(STARTED) == Run(state=State.LIVE, started_at=1.5, pid=42)
+    assert folded(STARTED) == Run(number=1, state=State.LIVE, started_at=1.5, pid=42)
+
+
+def test_a_start_after_the_end_is_a_new_run_that_knows_nothing_of_the_last() -> None:
+    again: Record = {"type": "started", "time": 9.0, "pid": 43, "offset": 70}
+    run = folded(STARTED, KILL, exited(-9), again, prompts=True)
+    assert (run.number, run.start_offset, run.state) == (2, 70, State.BOOTSTRAPPING)
+    assert (run.kill_reason, run.end_reason, run.signal, run.ended_at) == (None, None, None, None)
 
 
 def test_a_shell_is_live_from_its_first_prompt_on() -> None:
@@ -130,8 +137,8 @@ def test_a_kill_after_the_end_changes_nothing() -> None:
 
 
 def test_a_kill_once_asked_for_stays_asked_for() -> None:
-    assert folded(STARTED, KILL, KILL).kill_asked
-    assert folded(STARTED, KILL, exited(0), KILL).kill_asked
+    assert folded(STARTED, KILL, KILL).kill_reason == "asked"
+    assert folded(STARTED, KILL, exited(0), KILL).kill_reason == "asked"
 
 
 @pytest.mark.parametrize("before", [(), (STARTED,), (STARTED, KILL)])

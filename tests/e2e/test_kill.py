@@ -91,3 +91,19 @@ def _below(pid: int) -> list[int]:
     except FileNotFoundError:
         return []
     return found + [below for child in found for below in _below(child)]
+
+
+def test_a_supervisor_that_was_started_inside_a_session_outlives_it(world: World) -> None:
+    gate, up = f"{world.folder}/gate", f"{world.folder}/up"
+    os.mkfifo(gate)
+    inside = f"{ORCHCTL} spawn --name other -- sleep 1000 && touch {up}"
+    world.ok("spawn", "--name", "first", "--", "sh", "-c", f"read go < {gate}; {inside}; sleep 1000")
+    world.ok("supervisor", "stop", "--leave")
+    with open(gate, "w", encoding="ascii") as file:
+        file.write("go\n")
+    until(lambda: os.path.exists(up))
+    pid = world.json("info", "other")["pid"]
+    assert world.ok("kill", "--grace", "300ms", "first") == "1"
+    assert world.json("info", "other")["is_alive"]
+    assert os.path.exists(f"/proc/{pid}")
+    assert world.ok("spawn", "--follow", "echo", "well") == "well"

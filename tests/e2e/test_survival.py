@@ -103,7 +103,7 @@ def test_no_byte_is_lost_while_the_mover_is_killed_again_and_again(world: World,
     session = world.ok("spawn", "--", *pour(total, seed=7, bytes_per_s=2 * MB, exit_code=5))
     child = world.json("info", session)["pid"]
     keeper = _parent(child)
-    follower = world.start("tail", "-f", "-n", "all", "--raw", session)
+    follower = world.start("tail", "-f", "-n", "all", "--raw", session, stderr=subprocess.PIPE)
     digest = hashlib.sha256()
     reader = threading.Thread(target=_digest, args=(follower, digest))
     reader.start()
@@ -114,6 +114,9 @@ def test_no_byte_is_lost_while_the_mover_is_killed_again_and_again(world: World,
                 os.kill(mover, signal.SIGKILL)
                 killed.add(mover)
     reader.join()
+    assert follower.stderr is not None
+    with follower.stderr:
+        assert follower.stderr.read() == b""
     assert follower.wait(DEADLINE_S) == 0
     assert len(killed) >= kills // 2
     assert digest.hexdigest() == pour_digest(total, seed=7)

@@ -100,17 +100,17 @@ class Line:
             self.printed += os.write(self.slave, STREAM[self.printed :][:count])
         return self.printed
 
-    def pull(self) -> int:
+    def pull(self, _: int = 0) -> int:
         """A piece that was printed."""
         assert select.select([self.master], [], [], DEADLINE_S)[0], "nothing came"
-        return self.conduit.pull()
+        return self.conduit.pull(0)
 
     def carry(self, count: int) -> None:
         """Print so much, and move all of it."""
         goal = self.printed + count
         while self.log.end < goal:
             self.print(goal - self.printed)
-            self.pull()
+            self.pull(0)
             self.conduit.push()
 
     def hang_up(self) -> None:
@@ -164,7 +164,7 @@ def test_bytes_arrive_in_order_whatever_can_be_spliced(into_pipe: bool, into_fil
 @any_way
 def test_a_terminal_with_nothing_to_say_gives_nothing(into_pipe: bool, into_file: bool) -> None:
     with laid(into_pipe=into_pipe, into_file=into_file) as line:
-        assert line.conduit.pull() == 0
+        assert line.conduit.pull(0) == 0
         line.conduit.push()
         assert (line.conduit.pending, line.noted) == (0, [])
 
@@ -177,7 +177,7 @@ def test_what_a_full_disk_does_not_take_waits_and_arrives_once(
 ) -> None:
     with laid(into_pipe=into_pipe, into_file=into_file) as line:
         line.print(PIECE)
-        pulled = line.pull()
+        pulled = line.pull(0)
         for room in rooms:
             line.disk.room = room
             if room < line.conduit.pending:
@@ -197,7 +197,7 @@ def test_a_full_disk_does_not_end_the_splicing() -> None:
     with laid() as line:
         line.disk.room = 0
         line.print(PIECE)
-        line.pull()
+        line.pull(0)
         with pytest.raises(OSError, match="full"):
             line.conduit.push()
         line.disk.room = None
@@ -210,7 +210,7 @@ def test_a_full_disk_does_not_end_the_splicing() -> None:
 def test_a_new_conduit_finds_what_its_predecessor_left_in_the_pipe(into_file: bool, room: int) -> None:
     with laid() as line:
         line.print(PIECE)
-        pulled = line.pull()
+        pulled = line.pull(0)
         line.disk.room = room
         with pytest.raises(OSError, match="full"):
             line.conduit.push()
@@ -231,10 +231,10 @@ def test_the_end_comes_after_all_that_was_printed_before_it(into_pipe: bool, int
         line.hang_up()
         with contextlib.suppress(Closed):
             while True:
-                line.pull()
+                line.pull(0)
                 line.conduit.push()
         assert line.printed >= min(count, PIECE)
         assert line.stored() == STREAM[: line.printed]
         with pytest.raises(Closed):
-            line.conduit.pull()
+            line.conduit.pull(0)
         assert line.conduit.pending == 0

@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from orchctl.keeper import look
+from orchctl.keeper import look, tree
 from tests.world import until
 
 FIELDS = {"front", "name", "image", "child", "output", "local", "reading", "cwd"}
-START_FIELD = 21  # of /proc/PID/stat, the pid being field 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +52,9 @@ def running(*argv: str, cwd: str = "/") -> Iterator[Terminal]:
             os.close(master)
 
 
-def started(pid: int) -> int:
-    """When, in clock ticks since boot."""
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return int(file.read().split()[START_FIELD])
-
-
 def is_zombie(pid: int) -> bool:
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         return file.read().split()[2] == "Z"
-
-
-@contextlib.contextmanager
-def family() -> Iterator[tuple[int, int, int]]:
-    """A process, its child and its grandchild; all end with the block."""
-    words = ["bash", "-c", "exec 3<&0; bash -c 'read -r _ <&3 & echo $$ $!; wait' & read -r _ <&3"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as top:
-        assert top.stdout is not None
-        child, grandchild = map(int, top.stdout.readline().split())
-        yield top.pid, child, grandchild
 
 
 def test_a_shell_at_its_prompt_is_in_front_and_reads_its_terminal(tmp_path: Path) -> None:
@@ -92,7 +75,7 @@ def test_a_script_that_asks_is_seen_to_read(script: str) -> None:
 
 def test_a_child_that_reads_in_the_same_group_is_not_the_program_itself() -> None:
     with running("bash", "-c", "cat; :") as terminal:
-        until(lambda: look.younger(terminal.child, 0, leave_out=(0, 0)))
+        until(lambda: tree.children(terminal.child))
         seen = terminal.seen()
         assert (seen["front"], seen["reading"]) == (terminal.child, False)
 
@@ -153,23 +136,3 @@ def test_a_terminal_without_anybody_in_front_says_so() -> None:
         os.close(master)
         os.close(slave)
     assert (seen["front"], seen["name"], seen["reading"]) == (0, "", False)
-
-
-def test_the_young_are_all_below_that_started_then_or_later() -> None:
-    with family() as (top, child, grandchild):
-        assert look.younger(top, 0, leave_out=(0, 0)) == [child, grandchild]
-        assert look.younger(top, started(child), leave_out=(0, 0)) == [child, grandchild]
-        assert look.younger(top, started(grandchild) + 1, leave_out=(0, 0)) == []
-        assert child not in look.younger(top, started(child) + 1, leave_out=(0, 0))
-
-
-def test_the_mover_is_left_out_with_all_below_it_and_the_program_alone() -> None:
-    with family() as (top, child, grandchild):
-        assert look.younger(top, 0, leave_out=(child, 0)) == []
-        assert look.younger(top, 0, leave_out=(0, child)) == [grandchild]
-
-
-def test_the_dead_are_not_young() -> None:
-    with subprocess.Popen(["true"]) as ended:
-        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
-        assert ended.pid not in look.younger(os.getpid(), 0, leave_out=(0, 0))

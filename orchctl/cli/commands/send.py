@@ -32,8 +32,8 @@ def send_command(app: App, session: str, text: tuple[str, ...], no_enter: bool, 
     """
     if not text:
         raise click.UsageError("There is nothing to type.")
-    data = os.fsencode(" ".join(text)) + (b"" if no_enter else b"\r")
+    data = os.fsencode(" ".join(text))
     with app.client() as client:
-        client.send(session, data)
+        client.send(session, data, enter=not no_enter)
     if as_json:
         show_json({"bytes": len(data)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from orchctl.cli.app import TERMINAL_SIZE, App, environment, json_option, pass_app, quiet_option, show_json
+from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, json_option, pass_app, quiet_option, show_json
 from orchctl.cli.follow import stay
 
 
@@ -15,6 +15,15 @@ from orchctl.cli.follow import stay
 @click.option("-e", "--env", multiple=True, callback=environment, metavar="K=V", help="Set in its environment.")
 @click.option("--shell", metavar="PATH", help="The shell to start, if there is no COMMAND.")
 @click.option("--size", type=TERMINAL_SIZE, default="80x24", show_default=True, help="Its terminal's size.")
+@click.option(
+    "--restart", default="no", metavar="no|on-failure[:N]|always", help="Whether it starts again when it ended."
+)
+@click.option("--no-pty", is_flag=True, help="On pipes instead of a terminal: faster for much output.")
+@click.option("--timeout", "timeout_s", type=DURATION, metavar="D", help="End it after this time.")
+@click.option(
+    "--idle-timeout", "idle_s", type=DURATION, metavar="D", help="End it after so long without output or input."
+)
+@click.option("--bind-pid", type=click.IntRange(1), metavar="PID", help="End it when that process ends.")
 @click.option("--wait", is_flag=True, help="Come back when it ended, with its exit code.")
 @click.option("--follow", is_flag=True, help="Show its output instead of the id; end with its exit code.")
 @json_option
@@ -29,6 +38,11 @@ def spawn_command(
     env: dict[str, str],
     shell: str | None,
     size: tuple[int, int],
+    restart: str,
+    no_pty: bool,
+    timeout_s: float | None,
+    idle_s: float | None,
+    bind_pid: int | None,
     wait: bool,
     follow: bool,
     as_json: bool,
@@ -44,11 +58,12 @@ def spawn_command(
     orchctl spawn make -j4
     id=$(orchctl spawn --name db -w /srv postgres -D data)
     orchctl spawn --wait -e CI=1 ./test.sh
+    orchctl spawn --timeout 1h --bind-pid $$ ./server
 
     \b
     Exit codes: 0 started; 2 usage; 5 name taken; 8 no supervisor; 126, 127 COMMAND cannot
-    be executed, not found. With --wait or --follow: COMMAND's own, 128+N for signal N, 125
-    for any trouble of orchctl's.
+    be executed, not found. With --wait or --follow: COMMAND's own, 128+N for signal N, 124 if
+    its time was over, 125 for any trouble of orchctl's.
     """
     if wait and follow:
         raise click.UsageError("--wait and --follow exclude each other.")
@@ -56,7 +71,17 @@ def spawn_command(
         raise click.UsageError("--shell and COMMAND exclude each other.")
     with app.client() as client:
         session = client.spawn(
-            command or ((shell,) if shell else ()), name=name, managed_by=manager, cwd=cwd, env=env, size=size
+            command or ((shell,) if shell else ()),
+            name=name,
+            managed_by=manager,
+            cwd=cwd,
+            env=env,
+            size=size,
+            pty=not no_pty,
+            restart=restart,
+            timeout_s=timeout_s,
+            idle_s=idle_s,
+            bind_pid=bind_pid,
         )
         if not (wait or follow):
             if as_json:

@@ -69,6 +69,27 @@ def stop_command(app: App, kill: bool, leave: bool, as_json: bool, quiet: bool) 
         click.echo("stopped" if stopped else "not running")
 
 
+@supervisor_command.command("restart")
+@json_option
+@quiet_option
+@pass_app
+def restart_command(app: App, as_json: bool, quiet: bool) -> None:
+    """Replace it by the version that is installed now; sessions and their commands go on.
+
+    The new one reads every session before the old one goes. If it cannot, the old one goes on.
+
+    \b
+    Exit codes: 0 restarted, or started where none ran; 1 not restarted; 8 it does not answer.
+    """
+    with app.client() as client:
+        done = client.restart_supervisor()
+    if as_json:
+        show_json(done)
+    elif not quiet:
+        what = "started: pid" if done.old_pid is None else f"restarted: pid {done.old_pid} →"
+        click.echo(f"{what} {done.pid}, version {done.version}, {done.sessions} sessions")
+
+
 @supervisor_command.command("run")
 @pass_app
 def run_command(app: App) -> None:

@@ -37,6 +37,7 @@ class LineCount(click.ParamType[int | str]):
 @click.option("--since", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="From then on.")
 @click.option("--until", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="Up to then.")
 @click.option("-t", "--times", is_flag=True, help="The time in front of each line.")
+@click.option("--stream", type=click.Choice(["out", "err"]), help="Of a session without a terminal, one of both.")
 @click.option("--raw", is_flag=True, help="The bytes as the program wrote them to its terminal.")
 @click.option("--command", "number", type=click.IntRange(1), metavar="N", help="The output of the N-th command alone.")
 @click.option("--exit-status", is_flag=True, help="End with the session's exit code; waits for it with -f.")
@@ -51,6 +52,7 @@ def tail_command(
     since: Point | None,
     until: Point | None,
     times: bool,
+    stream: str | None,
     raw: bool,
     number: int | None,
     exit_status: bool,
@@ -78,7 +80,7 @@ def tail_command(
             return _one_command(client, session, number, raw=raw)
         since, until = since or Point(), until or Point()
         everything = lines == "all" or (lines is None and since != Point())
-        stream = client.output(
+        found = client.output(
             session,
             offset=since.offset,
             since=since.unix_s,
@@ -86,15 +88,16 @@ def tail_command(
             until=until.unix_s,
             until_offset=until.offset,
             follow=follow,
-            times=times,
+            times=times or stream is not None,
+            stream={"out": 1, "err": 2}.get(stream or ""),
         )
         if as_json:
-            _as_json(stream)
+            _as_json(found)
         elif times:
-            show_with_times(stream, choose_view(raw=raw))
+            show_with_times(found, choose_view(raw=raw))
         else:
-            show(stream, choose_view(raw=raw))
-        ended = stream.session
+            show(found, choose_view(raw=raw))
+        ended = found.session
         if exit_status and ended is not None:
             return exit_code(ended)
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
-from orchctl.supervisor.handlers import commands, inputs, kept, kills, output, sessions, status
+from orchctl.supervisor.handlers import commands, control, inputs, kept, kills, output, sessions, status
 
 Handler = Callable[[Supervisor, Call, Any], Awaitable[None]]
 
@@ -27,8 +27,11 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.DetachCommand: commands.detach,
     messages.GetHistory: commands.history,
     messages.WaitFor: commands.wait_for,
+    messages.RestartSession: control.restart,
+    messages.ControlSession: control.control,
     messages.KillSessions: kills.kill,
     messages.KillByManager: kills.kill_by_manager,
     messages.GetStatus: status.get,
     messages.StopSupervisor: status.stop,
+    messages.RestartSupervisor: status.restart,
 }

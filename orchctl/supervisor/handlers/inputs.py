@@ -23,6 +23,8 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
         data = base64.b64decode(asked.data_b64, validate=True)
     except (binascii.Error, ValueError):
         raise BadInput("the input is not base64") from None
+    if asked.enter:
+        data += b"\r" if session.spec.backend == "pty" else b"\n"
     once = hashlib.blake2b(asked.once.encode(), digest_size=wire.ONCE_BYTES).digest()
     taken, outcome = await session.pair.type(once, data)
     if outcome == wire.TYPED_TOO_LONG:

@@ -33,6 +33,9 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float) -> KillRepo
     if not 0 <= grace_s <= GRACE_LIMIT_S:
         raise BadInput(f"a grace period of {grace_s} s; 0 to {GRACE_LIMIT_S:.0f}", code="bad-duration")
     live = [session for session in sessions if not session.closed]
+    for session in sessions:
+        session.given_up = True
+        session.news.tell()
     async with asyncio.TaskGroup() as tasks:
         ends = [tasks.create_task(_end(session, grace_s)) for session in sessions]
     return KillReport(

@@ -93,7 +93,7 @@ class _Reading:
             for moment in self._session.timeline().between(offset, part_end):
                 if moment.offset > offset:
                     offset = await send_range(self._call, self._session, self._log, offset, moment.offset)
-                await self._call.say(messages.StreamTime(offset=offset, unix_s=moment.unix_s))
+                await self._call.say(messages.StreamTime(offset=offset, unix_s=moment.unix_s, stream=moment.stream))
             before = offset
             offset = await send_range(self._call, self._session, self._log, offset, part_end)
             if offset == before:

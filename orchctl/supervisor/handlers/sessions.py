@@ -34,7 +34,7 @@ async def list_sessions(app: Supervisor, call: Call, asked: messages.ListSession
 async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
     """One session, live or ended."""
     session = app.registry.find(asked.session, asked.own_manager)
-    await call.say(messages.OneSession(session=session.view()))
+    await call.say(messages.OneSession(session=await session.full_view()))
 
 
 async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None:

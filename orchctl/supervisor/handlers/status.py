@@ -11,6 +11,7 @@ from orchctl.protocol.hello import PROTOCOL
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers.kills import end_all
+from orchctl.supervisor.restart import hand_over
 from orchctl.version import VERSION
 
 
@@ -49,3 +50,11 @@ async def stop(app: Supervisor, call: Call, asked: messages.StopSupervisor) -> N
         )
     await call.say(messages.Done())
     app.stop.set()
+
+
+async def restart(app: Supervisor, call: Call, asked: messages.RestartSupervisor) -> None:
+    """Answered by the one that took over: whoever asks loses the connection, and asks it again."""
+    async with app.restarting:
+        if os.getpid() == asked.pid or app.zygote.pid == asked.zygote:
+            await hand_over(app, asked.executable)
+    await call.say(messages.Done())

@@ -1,0 +1,66 @@
+"""What the zygote and its forks stand on: sockets, standard streams and the log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from dataclasses import dataclass
+
+LOG_LIMIT_BYTES = 5 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The listening socket and the lifetime lock. Whoever holds them keeps clients from being refused."""
+
+    listener: socket.socket
+    lock: int
+
+    def fds(self) -> list[int]:
+        """As they are handed on."""
+        return [self.listener.fileno(), self.lock]
+
+    def close(self) -> None:
+        """Others may still hold both."""
+        self.listener.close()
+        os.close(self.lock)
+
+
+def bind(folder: str, name: str, backlog: int) -> socket.socket:
+    """A listening socket; from inside its directory, because paths to sockets must be short."""
+    os.chdir(folder)
+    try:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(name)
+        listener.listen(backlog)
+        listener.setblocking(False)
+        return listener
+    finally:
+        os.chdir("/")
+
+
+def say(text: str) -> None:
+    """One line in the log."""
+    os.write(2, f"{time.strftime('%Y-%m-%dT%H:%M:%S')} zygote {os.getpid()}: {text}\n".encode(errors="replace"))
+
+
+def own_stdio(root: str) -> None:
+    """Nothing in, the log out."""
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    log = os.open(f"{root}/supervisor.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    for source, fd in ((null, 0), (null, 1), (log, 2)):
+        os.dup2(source, fd)
+    for fd in {null, log} - {0, 1, 2}:
+        os.close(fd)
+
+
+def roll_log(root: str) -> None:
+    """Keep it and two older ones."""
+    path = f"{root}/supervisor.log"
+    with contextlib.suppress(FileNotFoundError):
+        if os.stat(path).st_size > LOG_LIMIT_BYTES:
+            for older, newer in ((f"{path}.2", f"{path}.1"), (f"{path}.1", path)):
+                with contextlib.suppress(FileNotFoundError):
+                    os.rename(newer, older)

@@ -1,0 +1,107 @@
+"""Ending all processes of a session, and stopping them for a while."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from orchctl.keeper import tree
+from orchctl.keeper.pair import Pair
+
+AGAIN_S = 0.1  # new children may be born while the old ones are killed
+ROUNDS = 20  # what two seconds of SIGKILL did not end is a survivor, and is named
+PAUSE_ROUNDS = 10  # a process that is about to be stopped may have started another
+
+
+def members(shared: Pair, *, leave_out: int) -> list[int]:
+    """The session's processes, parents before their children.
+
+    All below the keeper, as long as that is the program's own parent. After it died only those can be told that
+    are below the program, or in its terminal session.
+    """
+    if shared.parent:
+        return tree.descendants(shared.keeper, leave_out=leave_out)
+    return tree.of_session(shared.child)
+
+
+class Killing:
+    """One kill: asked for at once, by force after the grace period, and again until nobody is left."""
+
+    def __init__(self, below: Callable[[], list[int]], record: Callable[..., None]) -> None:
+        self._below = below
+        self._record = record
+        self._rounds = 0
+        self.at: float | None = None  # when force is due
+
+    def begin(self, grace_s: float, reason: str) -> None:
+        """HUP, CONT and TERM to all; a second kill may only be sooner."""
+        force_at = time.monotonic() + max(0.0, grace_s)
+        if self.at is not None:
+            self.at = min(self.at, force_at)
+            return
+        self._record("kill", grace_s=grace_s, reason=reason)
+        self.at = force_at
+        tree.send(self._below(), signal.SIGHUP, signal.SIGCONT, signal.SIGTERM)
+
+    def go_on(self) -> None:
+        """KILL, when it is due."""
+        if self.at is None or time.monotonic() < self.at:
+            return
+        alive = self._below()
+        tree.send(alive, signal.SIGKILL)
+        self._rounds += 1
+        self.at = time.monotonic() + AGAIN_S
+        if alive and self._rounds == ROUNDS:
+            self._record("survivors", pids=alive)
+        if self._rounds >= ROUNDS:
+            self.at, self._rounds = None, 0
+
+
+def pause(below: Callable[[], list[int]]) -> None:
+    """Stop parents before their children, so that none sees another stop; until nobody new turns up."""
+    stopped: set[int] = set()
+    for _ in range(PAUSE_ROUNDS):
+        fresh = [pid for pid in below() if pid not in stopped]
+        if not fresh:
+            return
+        tree.send(fresh, signal.SIGSTOP)
+        stopped |= set(fresh)
+
+
+def unpause(below: Callable[[], list[int]]) -> None:
+    """Let children go on before their parents."""
+    tree.send(below()[::-1], signal.SIGCONT)
+
+
+def signal_program(shared: Pair, number: int) -> None:
+    """To the session's program itself, never to a stranger that has its number now."""
+    if shared.pidfd >= 0:
+        try:
+            signal.pidfd_send_signal(shared.pidfd, number)
+        except (ProcessLookupError, PermissionError):
+            return
+    else:
+        tree.send([shared.child], signal.Signals(number))
+
+
+def start_ticks(pid: int) -> int:
+    """When a process started, in clock ticks since boot; with its number, that names it for ever."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def open_process(pid: int, ticks: int) -> int:
+    """A descriptor for that very process; -1 when it is gone, or the kernel has none to give."""
+    try:
+        fd = os.pidfd_open(pid)
+    except (OSError, AttributeError):
+        return -1
+    if ticks and start_ticks(pid) != ticks:
+        os.close(fd)
+        return -1
+    return fd

@@ -1,0 +1,125 @@
+"""The life of a pair: a keeper that starts a program and forks a mover, a mover that takes its keeper's place.
+
+Both are this one process image, forked and never exec'd; which of the two a process is may change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import time
+
+from orchctl.core import journal, layout, segments
+from orchctl.keeper import child, killing, pair, plan
+from orchctl.keeper.keeper import AGAIN_S, BecomeMover, Keeper
+from orchctl.keeper.limits import Limits
+from orchctl.keeper.mover import Mover, Orphaned, hello
+from orchctl.keeper.pair import Pair
+
+_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP)
+
+
+def begin(folder: str, listener: socket.socket, first: socket.socket) -> None:
+    """In the keeper's process, just forked by the zygote: never returns."""
+    try:
+        os.setsid()
+        for number in _IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        pair.name_process("orchctl-keeper")
+        pair.become_subreaper()
+        what = plan.read(folder)
+        shared = _start(folder, listener, first, what)
+        if shared is not None:
+            _live(shared, Limits(what), first)
+        os.unlink(f"{folder}/{layout.SOCKET}")
+        os._exit(0)
+    finally:
+        complain()
+        os._exit(1)
+
+
+def _start(folder: str, listener: socket.socket, first: socket.socket, what: plan.Plan) -> Pair | None:
+    made = os.O_CREAT | os.O_CLOEXEC
+    log = os.open(f"{folder}/{layout.JOURNAL}", os.O_WRONLY | os.O_APPEND | made, 0o600)
+    pair.reserve(log)
+    run, offset = _next_run(folder)
+    os.close(os.open(f"{folder}/{layout.segment(offset)}", os.O_WRONLY | made, 0o600))
+    master, sources, theirs = _ends(what)
+    pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # for ever, and of the default size
+    shared = Pair(folder, listener, master, sources, pipe, log, what.ring_bytes, what.idle_s, 0, os.getpid())
+    shared.terminal = what.terminal
+    try:
+        shared.child = child.start(what, os.ttyname(theirs[0]) if what.terminal else theirs)
+    except child.StartFailed as error:
+        shared.record("failed", step=error.step, errno=error.error)
+        first.sendall(hello(shared, 0))
+        return None
+    for fd in {*theirs}:
+        os.close(fd)
+    shared.pidfd = killing.open_process(shared.child, 0)
+    shared.ticks = killing.start_ticks(shared.child)
+    name = os.path.basename(folder)
+    told = {"pid": shared.child, "ticks": shared.ticks, "keeper": shared.keeper, "run": run, "session": name}
+    shared.record("started", **told, offset=offset)
+    return shared
+
+
+def _next_run(folder: str) -> tuple[int, int]:
+    """Which run this is, and where its output begins: in a segment of its own, because the last one may be sealed."""
+    with open(f"{folder}/{layout.JOURNAL}", "rb") as file:
+        records = journal.decode(file.read()).records
+    starts = segments.starts(os.listdir(f"{folder}/{layout.OUTPUT}"))
+    end = starts[-1] + os.stat(f"{folder}/{layout.segment(starts[-1])}").st_size if starts else 0
+    return 1 + sum(record["type"] == "started" for record in records), end
+
+
+def _ends(what: plan.Plan) -> tuple[int, dict[int, int], tuple[int, int, int]]:
+    """Where to type, what to read as which stream, and the program's own ends."""
+    if what.terminal:
+        master, slave = child.open_terminal(what.cols, what.rows)
+        return master, {master: 0}, (slave, slave, slave)
+    (stdin, stdout, stderr), theirs = child.open_pipes()
+    return stdin, {stdout: 1, stderr: 2}, theirs
+
+
+def _live(shared: Pair, limits: Limits, first: socket.socket | None) -> None:
+    """As a keeper to the session's end; in the processes forked on the way as a mover, and perhaps a keeper again."""
+    while True:
+        try:
+            Keeper(shared, limits, first).run()
+            return
+        except BecomeMover as new:
+            link, first = new.link, new.first
+        pair.name_process("orchctl-mover")
+        mover = _mover(shared, link, first)
+        try:
+            mover.run()
+        except Orphaned:
+            mover.leave()
+        first = None
+        shared.keeper, shared.parent = os.getpid(), False
+        pair.name_process("orchctl-keeper")
+        pair.become_subreaper()
+
+
+def _mover(shared: Pair, link: socket.socket, first: socket.socket | None) -> Mover:
+    """A log that cannot be opened is tried again; the program waits."""
+    while True:
+        with contextlib.suppress(OSError):
+            return Mover(shared, link, first)
+        time.sleep(AGAIN_S)
+
+
+def complain() -> None:
+    """The error under way, if any, in one line of the log."""
+    error = sys.exc_info()[1]
+    if error is not None and not isinstance(error, SystemExit):
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+        os.write(2, f"pid {os.getpid()}: {type(error).__name__}: {error} at {where}\n".encode(errors="replace"))

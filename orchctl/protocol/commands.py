@@ -1,0 +1,100 @@
+"""Messages about commands in a live shell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from orchctl.model.command import Command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecCommand:
+    """Run a command in a session's live shell; answered by its output and then `CommandEnds`.
+
+    The asker chooses the id: asked again, the same command is found and not run twice. `text` is shell text,
+    `argv` words that must arrive unchanged; `spooled` says that the text was put in place before, being large.
+    `stdin` is `null`, `spool` or `tty`. `offset` is where to go on after a lost connection.
+    """
+
+    kind: ClassVar[str] = "command.exec"
+
+    session: str
+    exec_id: str
+    own_manager: str = "user"
+    text: str = ""
+    argv: tuple[str, ...] = ()
+    spooled: bool = False
+    stdin: str = "null"
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    apart: bool = False
+    record: bool = True
+    detach: bool = False
+    offset: int | None = None
+    timeout_s: float | None = None
+    kill_after_s: float = 2.0
+    wait_prompt_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutSpool:
+    """Put a part of a command's `stdin` or `text` in place, before the command is asked for."""
+
+    kind: ClassVar[str] = "command.spool"
+
+    session: str
+    exec_id: str
+    what: str
+    offset: int
+    data_b64: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetachCommand:
+    """Let a command go on without anybody waiting for it."""
+
+    kind: ClassVar[str] = "command.detach"
+
+    session: str
+    exec_id: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetHistory:
+    """The commands of a session."""
+
+    kind: ClassVar[str] = "command.history"
+
+    session: str
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandBegins:
+    """The command's output follows in data frames."""
+
+    kind: ClassVar[str] = "command.begins"
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEnds:
+    """The command is over, and all of its output was sent."""
+
+    kind: ClassVar[str] = "command.ends"
+
+    command: Command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SomeCommands:
+    """A part of a history; `more` parts follow."""
+
+    kind: ClassVar[str] = "commands"
+
+    commands: tuple[Command, ...]
+    more: bool = False

@@ -1,0 +1,90 @@
+"""The end of a supervisor that nobody needs: no session, and no client for a while.
+
+Nobody is lost on the way. Under the start lock, so that nobody starts another meanwhile, the socket is moved aside;
+who connected before that is still waiting at the door, and is let in: then the socket comes back. Who finds no socket
+waits for the start lock, and starts a new supervisor once this one is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import time
+
+from orchctl.settings import Root
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.server import Server
+
+log = logging.getLogger(__name__)
+LOOK_S = 1.0
+PAUSE_S = 0.05  # who had found the socket when it was moved has connected by then
+
+
+class Idleness:
+    """One task, for as long as the supervisor lives."""
+
+    def __init__(self, app: Supervisor, server: Server) -> None:
+        self._app = app
+        self._server = server
+        self._busy_at = time.monotonic()
+        self._limit_s = app.house.config.idle_exit_s
+
+    async def run(self) -> None:
+        """Until it was idle for too long."""
+        if self._limit_s == 0:
+            return
+        while not (self._idle_s() >= self._limit_s and await self._leave()):
+            await asyncio.sleep(min(LOOK_S, self._limit_s / 4))
+            if self._busy():
+                self._busy_at = time.monotonic()
+        log.info("nobody came for %.0f s", self._limit_s)
+        self._app.stop.set()
+
+    def _idle_s(self) -> float:
+        return time.monotonic() - max(self._busy_at, self._server.left_at)
+
+    def _busy(self) -> bool:
+        return bool(self._server.connections or self._app.registry.all())
+
+    async def _leave(self) -> bool:
+        """Shut the door, unless somebody is there."""
+        root = self._app.root
+        lock = _lock(root.start_lock)
+        if lock is None:
+            return False
+        try:
+            os.rename(root.socket, root.socket_aside)
+            await asyncio.sleep(PAUSE_S)
+        except BaseException as error:
+            reopen(root)
+            os.close(lock)
+            if isinstance(error, OSError):
+                return False
+            raise
+        if not self._busy() and not self._server.let_in():
+            return True  # the lock goes with this process
+        reopen(root)
+        os.close(lock)
+        return False
+
+
+def _lock(path: str) -> int | None:
+    """Somebody who holds it is about to come."""
+    fd = -1
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if fd >= 0:
+            os.close(fd)
+        return None
+    return fd
+
+
+def reopen(root: Root) -> None:
+    """Put the socket back; also after a supervisor that was killed while it was about to end."""
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(root.socket_aside, root.socket)

@@ -1,0 +1,99 @@
+"""Whose processes are a session's, and stopping and ending them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+
+from orchctl.keeper import killing, tree
+from orchctl.keeper.killing import Killing, members
+from orchctl.keeper.pair import Pair
+from tests.world import until
+
+
+@contextlib.contextmanager
+def family(*, session: bool = False) -> Iterator[tuple[int, int, int]]:
+    """A process, its child and its grandchild; all end with the block."""
+    words = ["bash", "-c", "exec 3<&0; bash -c 'read -r _ <&3 & echo $$ $!; wait' & read -r _ <&3"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=session) as top:
+        assert top.stdout is not None
+        child, grandchild = map(int, top.stdout.readline().split())
+        yield top.pid, child, grandchild
+        for pid in (grandchild, child, top.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def shared(keeper: int, child: int, *, parent: bool) -> Pair:
+    """As much of a pair as is asked for here."""
+    with socket.socket(socket.AF_UNIX) as nobody:
+        return Pair("", nobody, -1, {}, (-1, -1), -1, 0, None, child, keeper, parent=parent)
+
+
+def state(pid: int) -> str:
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def test_all_below_the_keeper_but_the_mover_are_the_sessions() -> None:
+    with family() as (top, child, grandchild):
+        assert members(shared(top, child, parent=True), leave_out=0) == [child, grandchild]
+        assert members(shared(top, child, parent=True), leave_out=child) == []
+
+
+def test_without_the_first_keeper_those_of_the_programs_own_session_are_and_what_is_below() -> None:
+    with family(session=True) as (top, child, grandchild):
+        found = members(shared(os.getpid(), top, parent=False), leave_out=0)
+        assert sorted(found) == sorted([top, child, grandchild])
+        assert found[0] == top
+        assert os.getpid() not in found
+
+
+def test_the_dead_are_nobodys() -> None:
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert ended.pid not in tree.descendants(os.getpid(), leave_out=0)
+
+
+def test_a_pause_stops_all_and_ends_for_all() -> None:
+    with family() as (top, child, grandchild):
+        everybody = [top, child, grandchild]
+
+        def below() -> list[int]:
+            return everybody
+
+        killing.pause(below)
+        until(lambda: [state(pid) for pid in everybody] == ["T"] * 3)
+        killing.unpause(below)
+        until(lambda: "T" not in [state(pid) for pid in everybody])
+
+
+def test_a_kill_is_said_once_and_ends_when_force_had_its_time() -> None:
+    said: list[tuple[str, dict[str, object]]] = []
+
+    def record(kind: str, **fields: object) -> None:
+        said.append((kind, fields))
+
+    ended = Killing(list, record)
+    ended.begin(0, "timeout")
+    ended.begin(0, "asked")
+    assert said == [("kill", {"grace_s": 0, "reason": "timeout"})]
+    while ended.at is not None:
+        ended.go_on()
+    assert len(said) == 1
+
+
+def test_a_process_is_named_by_its_number_and_its_start() -> None:
+    with family() as (top, _, _):
+        ticks = killing.start_ticks(top)
+        assert ticks > 0
+        fd = killing.open_process(top, ticks)
+        assert fd >= 0
+        os.close(fd)
+        assert killing.open_process(top, ticks + 1) == -1
+    assert killing.start_ticks(top) == 0
+    assert killing.open_process(top, 0) == -1
