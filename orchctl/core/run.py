@@ -34,6 +34,7 @@ class Run:
     paused: bool = False
     degraded: bool = False
     survivors: tuple[int, ...] = ()
+    survivals: int = 0  # how often survivors were named
     empty: bool = False  # nothing of what it started is left
     failure: tuple[str, int] | None = None
     prompts: bool = False  # a shell of ours: live from its first prompt on
@@ -100,6 +101,7 @@ def _degraded(run: Run, _: Record) -> None:
 
 def _survivors(run: Run, record: Record) -> None:
     run.survivors = tuple(record["pids"])
+    run.survivals += 1
 
 
 def _empty(run: Run, _: Record) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 
+from orchctl.core import journal
 from tests.programs import pour, pour_digest
 from tests.world import DEADLINE_S, World, until
 
@@ -19,6 +20,12 @@ MB = 1 << 20
 def _parent(pid: int) -> int:
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         return int(file.read().rpartition(")")[2].split()[1])
+
+
+def _keeper(world: World, session: str) -> int:
+    """By its own word, which is on disk before `spawn` returns."""
+    records = journal.decode(world.journal(session)).records
+    return next(int(record["keeper"]) for record in records if record["type"] == "started")
 
 
 def _pairs(world: World) -> list[tuple[str, int]]:
@@ -130,10 +137,10 @@ def test_limits_hold_while_no_supervisor_runs(world: World) -> None:
     bound = subprocess.Popen(["sleep", "1000"])
     try:
         by_time = world.ok("spawn", "--timeout", "4s", "--", "sleep", "1000")
+        os.kill(_keeper(world, by_time), signal.SIGKILL)  # a mover that took its keeper's place keeps the time too
         by_idle = world.ok("spawn", "--idle-timeout", "4s", "--", "sh", "-c", "echo up; sleep 1000")
         by_pid = world.ok("spawn", "--bind-pid", str(bound.pid), "--", "sleep", "1000")
-        pids = [world.json("info", session)["pid"] for session in (by_time, by_idle, by_pid)]
-        os.kill(_parent(pids[0]), signal.SIGKILL)  # a mover that took its keeper's place keeps the time too
+        pids = [_program(world, session) for session in (by_time, by_idle, by_pid)]
         world.ok("supervisor", "stop", "--leave")
     finally:
         bound.kill()
@@ -143,6 +150,10 @@ def test_limits_hold_while_no_supervisor_runs(world: World) -> None:
         reasons = [client.wait(session).end_reason for session in (by_time, by_idle, by_pid)]
     assert reasons[1:] == ["idle-timeout", "killed"]
     assert reasons[0] in ("timeout", "lost")
+
+
+def _program(world: World, session: str) -> int:
+    return next(int(one["pid"]) for one in journal.decode(world.journal(session)).records if one["type"] == "started")
 
 
 def test_limits_are_told_as_exit_codes_and_bad_ones_are_refused(world: World) -> None:
@@ -185,7 +196,9 @@ def _state(pid: int) -> str:
 
 
 def test_what_a_program_left_running_is_listed_until_it_is_killed(world: World) -> None:
-    session = world.ok("spawn", "--", "sh", "-c", "setsid --fork sleep 1000 >/dev/null 2>&1 </dev/null; exit 3")
+    session = world.ok(
+        "spawn", "--", "sh", "-c", "trap '' HUP; setsid --fork sleep 1000 >/dev/null 2>&1 </dev/null; exit 3"
+    )
     with world.client() as client:
         assert client.wait(session).exit_code == 3
     until(lambda: len(world.json("info", session)["leftover"]) == 1)

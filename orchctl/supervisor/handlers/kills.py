@@ -48,14 +48,14 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float) -> KillRepo
 async def _end(session: SupervisedSession, grace_s: float) -> tuple[int, ...]:
     """The processes that are still there afterwards."""
     await session.pair.greeted.wait()
-    before = session.run.survivors
+    before = session.run.survivals
     session.pair.kill(grace_s)
     try:
         async with asyncio.timeout(grace_s + AFTERWARDS_S):
-            while not _gone(session) and session.run.survivors == before:
+            while not _gone(session) and session.run.survivals == before:
                 await session.news.ticket.wait()
     except TimeoutError:
-        return (session.run.pid,) if session.run.pid is not None else ()
+        return session.run.survivors or ((session.run.pid,) if session.run.pid is not None else ())
     return () if _gone(session) else session.run.survivors
 
 
