@@ -46,6 +46,7 @@ class PairLink:
         self._questions: deque[_Question] = deque()
         self._armed = False
         self._held: int | None = None
+        self._known = False  # whether we can say that nobody reads
         self.stalled = ""  # why its log takes no more bytes
         self.greeted = asyncio.Event()
         self.gone = asyncio.Event()
@@ -53,6 +54,7 @@ class PairLink:
     async def tend(self, first: socket.socket | None) -> None:
         """Stay connected, from `first` on if there is one; returns when the pair is gone."""
         connection = first
+        self._known = first is not None
         try:
             while connection is not None or (connection := self._connect()) is not None:
                 await self._listen(connection)
@@ -205,7 +207,9 @@ class PairLink:
             self._send(question.kind, question.payload)
         if self._kill is not None:
             self._send(wire.KILL, self._kill)
-        self.hold(self._held)
+        if self._held is not None or self._known:  # else readers of a supervisor before us may come back yet
+            self.hold(self._held)
+        self._known = True
 
     def _send(self, kind: int, payload: bytes) -> None:
         """What does not get through now is said again after the next hello."""

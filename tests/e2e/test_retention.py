@@ -153,3 +153,17 @@ def test_output_of_all_sessions_together_is_limited_too(small: World) -> None:
     for session in sessions:
         assert small.log(session).endswith(b"39999\r\n40000\r\n")
     assert small.run("verify").returncode == 0
+
+
+def test_the_ring_turns_while_no_supervisor_runs(small: World) -> None:
+    gate = f"{small.folder}/gate"
+    os.mkfifo(gate)
+    session = small.ok("spawn", "--", "sh", "-c", f"read go < {gate}; seq -f %08.0f 0 99999")
+    small.ok("supervisor", "stop", "--leave")
+    with open(gate, "w", encoding="ascii") as file:
+        file.write("go\n")
+    until(lambda: b'"exit"' in small.journal(session))
+    wrote = lines(100_000)
+    assert len(small.log(session)) <= RING
+    assert wrote.endswith(small.log(session))
+    assert small.json("info", session)["output"]["next_offset"] == len(wrote)
