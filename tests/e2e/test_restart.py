@@ -131,9 +131,7 @@ def test_a_successor_that_does_not_know_a_live_session_changes_nothing(world: Wo
     _is_rolled_back(world, "rehearse=forget", "does not know 1 live sessions")
 
 
-def test_a_successor_that_is_not_ready_in_time_changes_nothing(world: World, long_form: bool) -> None:
-    if not long_form:
-        pytest.skip("takes twenty seconds")
+def test_a_successor_that_is_not_ready_in_time_changes_nothing(world: World) -> None:
     _is_rolled_back(world, "start=hang", "not ready in 20 s")
 
 

@@ -99,7 +99,7 @@ def test_no_byte_is_lost_while_the_mover_is_killed_again_and_again(world: World,
     total, kills = (1 << 30, 1000) if long_form else (6 * MB, 25)
     os.makedirs(world.state, mode=0o700)
     with open(f"{world.state}/config.toml", "w", encoding="ascii") as file:
-        file.write('[retention]\nsession = "2M"\n')  # segments of 256 KiB: new ones are begun all the time
+        file.write('[retention]\nsession = "8M"\n')  # segments of 1 MiB: a new one is begun now and then
     session = world.ok("spawn", "--", *pour(total, seed=7, bytes_per_s=2 * MB, exit_code=5))
     child = world.json("info", session)["pid"]
     keeper = _parent(child)
