@@ -13,7 +13,7 @@ from orchctl.supervisor.app import Supervisor
 
 
 class Pruning:
-    """Looks at files in a worker thread; the sizes of ended sessions are remembered, because they do not change."""
+    """Looks at files in a worker thread; sizes of ended sessions are remembered while their last word is the same."""
 
     def __init__(self, app: Supervisor) -> None:
         self._app = app
@@ -57,9 +57,10 @@ class Pruning:
 
     def _look(self, sessions: Iterable[str]) -> dict[str, tuple[float, int]]:
         for session in sessions:
-            if session not in self._known:
-                folder = self._folder(session)
-                self._known[session] = pruning.ended_at(folder), pruning.output_bytes(folder)
+            folder = self._folder(session)
+            ended_at = pruning.ended_at(folder)  # a later run, or output that was taken away, has changed it
+            if session not in self._known or self._known[session][0] != ended_at:
+                self._known[session] = ended_at, pruning.output_bytes(folder)
         return {session: self._known[session] for session in sessions}
 
     def _take_away(self, sessions: list[str], output: bool) -> None:
