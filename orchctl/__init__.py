@@ -11,30 +11,126 @@ from typing import TYPE_CHECKING
 from orchctl.version import VERSION
 
 __version__ = VERSION
-__all__ = ["Chunk", "Client", "Command", "OrchctlError", "Result", "Session", "SessionHandle", "__version__"]
+__all__ = [
+    "AsyncClient",
+    "AsyncCommandStream",
+    "AsyncEventStream",
+    "AsyncOutputStream",
+    "AsyncSearchStream",
+    "AsyncSessionHandle",
+    "AsyncSeveralOutputs",
+    "Chunk",
+    "Client",
+    "Command",
+    "CommandStatus",
+    "CommandStream",
+    "Count",
+    "EndReason",
+    "EventStream",
+    "Expected",
+    "Gap",
+    "Happened",
+    "KillReport",
+    "Line",
+    "Options",
+    "OrchctlError",
+    "Output",
+    "OutputStream",
+    "Pruned",
+    "Reader",
+    "RestartReport",
+    "Result",
+    "Screen",
+    "SearchStream",
+    "Selection",
+    "Session",
+    "SessionHandle",
+    "SessionSpawn",
+    "SeveralOutputs",
+    "Size",
+    "State",
+    "SupervisorStatus",
+    "Traffic",
+    "Waiting",
+    "__version__",
+    "errors",
+]
 
 if TYPE_CHECKING:
+    from orchctl import errors
+    from orchctl.client.aio.client import AsyncClient
+    from orchctl.client.aio.gathering import AsyncSeveralOutputs
+    from orchctl.client.aio.handle import AsyncSessionHandle
+    from orchctl.client.aio.looking import AsyncSearchStream
+    from orchctl.client.aio.streams import AsyncCommandStream, AsyncEventStream, AsyncOutputStream
     from orchctl.client.client import Client
+    from orchctl.client.events import EventStream
+    from orchctl.client.exec import CommandStream, Options
     from orchctl.client.handle import SessionHandle
+    from orchctl.client.output import OutputStream
+    from orchctl.client.pexpect_spawn import SessionSpawn
+    from orchctl.client.searching import SearchStream
+    from orchctl.client.several import Reader, SeveralOutputs
     from orchctl.errors import OrchctlError
-    from orchctl.model.command import Command, Result
-    from orchctl.model.session import Session
-    from orchctl.model.stream import Chunk
+    from orchctl.model.command import Command, CommandStatus, Result
+    from orchctl.model.screen import Screen, Size
+    from orchctl.model.search import Count, Line
+    from orchctl.model.selection import Selection
+    from orchctl.model.session import EndReason, Output, Session, State, Traffic, Waiting
+    from orchctl.model.stream import Chunk, Gap
+    from orchctl.model.supervisor import KillReport, RestartReport, SupervisorStatus
+    from orchctl.model.waiting import Expected, Happened
+    from orchctl.protocol.kept import Pruned
 
 _HOMES = {
+    "AsyncClient": "orchctl.client.aio.client",
+    "AsyncCommandStream": "orchctl.client.aio.streams",
+    "AsyncEventStream": "orchctl.client.aio.streams",
+    "AsyncOutputStream": "orchctl.client.aio.streams",
+    "AsyncSearchStream": "orchctl.client.aio.looking",
+    "AsyncSessionHandle": "orchctl.client.aio.handle",
+    "AsyncSeveralOutputs": "orchctl.client.aio.gathering",
     "Chunk": "orchctl.model.stream",
     "Client": "orchctl.client.client",
     "Command": "orchctl.model.command",
+    "CommandStatus": "orchctl.model.command",
+    "CommandStream": "orchctl.client.exec",
+    "Count": "orchctl.model.search",
+    "EndReason": "orchctl.model.session",
+    "EventStream": "orchctl.client.events",
+    "Expected": "orchctl.model.waiting",
+    "Gap": "orchctl.model.stream",
+    "Happened": "orchctl.model.waiting",
+    "KillReport": "orchctl.model.supervisor",
+    "Line": "orchctl.model.search",
+    "Options": "orchctl.client.exec",
     "OrchctlError": "orchctl.errors",
+    "Output": "orchctl.model.session",
+    "OutputStream": "orchctl.client.output",
+    "Pruned": "orchctl.protocol.kept",
+    "Reader": "orchctl.client.several",
+    "RestartReport": "orchctl.model.supervisor",
     "Result": "orchctl.model.command",
+    "Screen": "orchctl.model.screen",
+    "SearchStream": "orchctl.client.searching",
+    "Selection": "orchctl.model.selection",
     "Session": "orchctl.model.session",
     "SessionHandle": "orchctl.client.handle",
+    "SessionSpawn": "orchctl.client.pexpect_spawn",
+    "SeveralOutputs": "orchctl.client.several",
+    "Size": "orchctl.model.screen",
+    "State": "orchctl.model.session",
+    "SupervisorStatus": "orchctl.model.supervisor",
+    "Traffic": "orchctl.model.session",
+    "Waiting": "orchctl.model.session",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'orchctl' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "errors":
+        return import_module("orchctl.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'orchctl' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -96,6 +96,7 @@ def _make(path: str) -> None:
             _make(parent)
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
+            os.chmod(path, 0o700)  # whatever the mask took away
 
 
 def check(root: Root) -> None:
@@ -132,6 +133,16 @@ def socket_address(path: str) -> Iterator[str]:
         yield f"/proc/self/fd/{fd}/{name}"
     finally:
         os.close(fd)
+
+
+def repo_of(folder: str) -> str | None:
+    """The top of the git work tree that `folder` lies in."""
+    while not os.path.lexists(f"{folder}/.git"):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
 
 
 def _home(environ: Mapping[str, str]) -> str:

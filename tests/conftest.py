@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from tests.world import World, fresh_world
 
+LONG_S = 2 * 3600
 settings.register_profile("here", database=None, deadline=None)  # nothing is left behind, and machines are busy
 settings.load_profile("here")
 
@@ -16,6 +17,13 @@ settings.load_profile("here")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--long` runs the long forms too."""
     parser.addoption("--long", action="store_true", help="run the long form of tests that have one")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A long form may take long."""
+    for item in items if config.getoption("--long") else []:
+        if "long_form" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(LONG_S))
 
 
 @pytest.fixture

@@ -29,7 +29,9 @@ class World:
         self.folder = folder
         self.state = f"{folder}/state"
         self.env = {
-            name: value for name, value in os.environ.items() if not name.startswith(("ORCHCTL_", "XDG_", "COV_"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("ORCHCTL_", "XDG_", "COV_")) and name != "CI"
         } | {"ORCHCTL_STATE_DIR": self.state}
 
     def run(self, *words: str, timeout: float = DEADLINE_S, **options: Any) -> subprocess.CompletedProcess[bytes]:
@@ -65,10 +67,19 @@ class World:
         assert pid is not None
         return pid
 
+    def keep_of_each_session(self, size: str) -> None:
+        """How much output is kept of each; a supervisor reads it when it starts."""
+        os.makedirs(self.state, mode=0o700, exist_ok=True)
+        with open(f"{self.state}/config.toml", "w", encoding="ascii") as file:
+            file.write(f'[retention]\nsession = "{size}"\ntotal = "16G"\n')
+
     def log(self, session: str) -> bytes:
         """A session's output as it is on disk."""
         folder = f"{self.state}/sessions/{session}/out"
-        return b"".join(_read(f"{folder}/{name}") for name in sorted(os.listdir(folder)) if name.endswith(".seg"))
+        while True:
+            names = sorted(name for name in os.listdir(folder) if name.endswith(".seg"))
+            with contextlib.suppress(FileNotFoundError):  # the ring has turned meanwhile
+                return b"".join(_read(f"{folder}/{name}") for name in names)
 
     def journal(self, session: str) -> bytes:
         """A session's journal as it is on disk."""
@@ -91,7 +102,7 @@ class World:
 def fresh_world(base: str | None = None) -> Iterator[World]:
     """A state directory; whatever was started in it is ended, and then nothing may be left."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("ORCHCTL_")]:
+        for name in [name for name in os.environ if name.startswith("ORCHCTL_") or name == "CI"]:
             patch.delenv(name)
         folder = tempfile.mkdtemp(prefix="oc-", dir=base)  # short: socket paths have their own tests
         made = World(folder)

@@ -1,58 +1,60 @@
-"""What all commands share: the client, the forms of output, arguments with units, errors on stderr."""
+"""What all commands share: the client, arguments with units, errors on stderr."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
+import signal as signals
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from orchctl.model.values import to_plain
+from orchctl.errors import BadInput
+from orchctl.model import units
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
-_UNITS_S = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|)")
-_LONGEST_S = 10 * 365 * 86400.0
-_BYTES = re.compile(r"(\d{1,12})([KMG]?)")
-_SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30}
-_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})")
+_SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 
 
 class App:
     """What the global options say."""
 
-    def __init__(self, *, autostart: bool) -> None:
-        self.autostart = autostart
+    def __init__(self) -> None:
+        self.autostart = True
+        self.host = "local"
+        self.verbose = False
+        self.colour = "auto"
+        self.as_json = False  # whether errors are JSON
 
-    def client(self) -> Client:
-        """Imported here, so that `--help` does not pay for it."""
+    def client(self, *, stays: bool = False) -> Client:
+        """Imported here, so that `--help` does not pay for it. `stays`: to the end of all that is started."""
         from orchctl.client.client import Client
 
-        return Client(autostart=self.autostart)
+        if self.host not in ("local", "ephemeral"):
+            raise BadInput(f"{self.host!r} is no host; there are 'local' and 'ephemeral'", code="bad-host")
+        if self.host == "ephemeral" and not stays:
+            raise BadInput(
+                "with --host ephemeral everything ends with the command, so it must stay to the end: "
+                "use 'spawn --wait' or 'spawn --follow'",
+                code="ephemeral-host",
+            )
+        if self.host == "ephemeral":
+            return Client.ephemeral()
+        return Client(autostart=self.autostart, say=self.say if self.verbose else None)
+
+    def say(self, text: str) -> None:
+        """For `--verbose`: what is being done."""
+        from orchctl.client.views import one_line
+
+        sys.stderr.write(f"orchctl: {one_line(text)}\n")
 
 
 pass_app = click.make_pass_decorator(App)
-
-
-def json_option(command: F) -> F:
-    """`--json`, on every command."""
-    return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(command)
-
-
-def quiet_option(command: F) -> F:
-    """`-q`, on every command."""
-    return click.option("-q", "--quiet", is_flag=True, help="Ids only in listings, else nothing but errors.")(command)
-
-
-def show_json(value: Any) -> None:
-    """One document, the same object as on the socket."""
-    click.echo(json.dumps(to_plain(value)))
 
 
 def report(code: str, message: str, *, as_json: bool) -> None:
@@ -82,22 +84,29 @@ class Duration(click.ParamType[float]):
 
 def parse_duration(text: str) -> float:
     """Seconds."""
-    found = _DURATION.fullmatch(text)
-    seconds = float(found[1]) * _UNITS_S[found[2]] if found else math.inf
-    if seconds > _LONGEST_S:
-        raise click.UsageError(f"{text!r} is not a duration such as 500ms, 30s, 5m, 2h or 7d, up to ten years")
-    return seconds
+    try:
+        return units.parse_duration(text)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
-def environment(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
-    """`-e NAME=VALUE`, any number of times."""
-    found = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not name or not equals:
-            raise click.BadParameter(f"{word!r} is not NAME=VALUE")
-        found[name] = value
-    return found
+def key_values(form: str) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], dict[str, str]]:
+    """A callback for an option that takes pairs of that form, any number of times."""
+
+    def pairs(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
+        found = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not name or not equals:
+                raise click.BadParameter(f"{word!r} is not {form}")
+            found[name] = value
+        return found
+
+    return pairs
+
+
+environment = key_values("NAME=VALUE")
+labels = key_values("key=value")
 
 
 class TerminalSize(click.ParamType[tuple[int, int]]):
@@ -122,25 +131,28 @@ class ByteCount(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Bytes."""
-        found = _BYTES.fullmatch(str(value))
-        if not found:
-            self.fail(f"{value!r} is not a size such as 500, 64K, 10M or 1G", param, ctx)
-        return int(found[1]) << _SHIFTS[found[2]]
+        try:
+            return units.parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class SignalName(click.ParamType[int]):
+    """`HUP`, `SIGHUP` or `1`."""
+
+    name = "signal"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Its number."""
+        text = str(value).upper()
+        known = {one.name: int(one) for one in signals.Signals}
+        number = int(text) if text.isascii() and text.isdigit() else known.get(text, known.get(f"SIG{text}", 0))
+        if number not in {int(one) for one in signals.valid_signals()}:
+            self.fail(f"{value!r} is not a signal such as HUP, USR1 or 15", param, ctx)
+        return number
 
 
 DURATION = Duration()
+SIGNAL = SignalName()
 SIZE_BYTES = ByteCount()
 TERMINAL_SIZE = TerminalSize()
-
-
-# commands that give a program's own exit code, and the options that make them do so
-_PASS_THROUGH = {"spawn": {"--wait", "--follow"}, "tail": {"--exit-status"}}
-_ALWAYS = {"exec"}
-
-
-def passes_through(words: list[str]) -> bool:
-    """Whether these words ask for a program's own exit code; known before they are parsed, for usage errors."""
-    rest = [word for word in words if word != "--no-autostart"]
-    if rest[:1] == ["wait"]:
-        return "--for" not in rest
-    return bool(rest) and (rest[0] in _ALWAYS or bool(_PASS_THROUGH.get(rest[0], set()) & set(rest[1:])))

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from orchctl.client.output import OutputStream
 
 
-def choose_view(*, raw: bool) -> View:
-    """Raw if asked; else safe on a terminal, text into a pipe."""
+def choose_view(*, raw: bool, plain: bool = False) -> View:
+    """Raw or plain if asked; else safe on a terminal, text into a pipe."""
     if raw:
         return RawView()
+    if plain:
+        from orchctl.client.views import PlainView
+
+        return PlainView()
     return SafeView() if os.isatty(1) else TextView()
 
 
@@ -37,7 +41,7 @@ def show(stream: OutputStream, view: View, *, until: int | None = None) -> None:
                 break
         elif isinstance(piece, Gap):
             write_all(1, view.end())
-            _say_gap(piece)
+            say_gap(piece)
     write_all(1, view.end())
 
 
@@ -54,7 +58,7 @@ def show_with_times(stream: OutputStream, view: View) -> None:
     at_start = True
     for piece in stream:
         if isinstance(piece, Gap):
-            _say_gap(piece)
+            say_gap(piece)
             continue
         view = _fitting(stream, view)
         front = f"{clock(stream.time_of_next)} ".encode()
@@ -67,8 +71,10 @@ def show_with_times(stream: OutputStream, view: View) -> None:
     write_all(1, view.end())
 
 
-def _say_gap(gap: Gap) -> None:
-    sys.stderr.write(f"orchctl: bytes {gap.first} to {gap.end - 1} are no longer kept\n")
+def say_gap(gap: Gap, name: str = "") -> None:
+    """What is missing, on stderr."""
+    whose = f" of {name}" if name else ""
+    sys.stderr.write(f"orchctl: bytes {gap.first} to {gap.end - 1}{whose} are no longer kept\n")
 
 
 def stay(client: Client, session: str, *, visible: bool) -> tuple[Session, int]:

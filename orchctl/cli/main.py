@@ -12,7 +12,10 @@ from typing import Any
 
 import click
 
-from orchctl.cli.app import App, passes_through, report
+from orchctl.cli.app import App, report
+from orchctl.cli.colour import CHOICES
+from orchctl.cli.stdio import give_up_stdout, open_missing
+from orchctl.cli.words import own, passes_through
 from orchctl.errors import OrchctlError
 from orchctl.version import VERSION
 
@@ -22,11 +25,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "exec": ("exec", "Run a command in a session's live shell."),
     "list": ("sessions", "Show the live sessions."),
     "info": ("sessions", "Show one session in full."),
+    "top": ("top", "Show what sessions use, live."),
     "tail": ("tail", "Show a session's output; -f follows it."),
+    "search": ("search", "Find lines in the output of sessions."),
+    "screen": ("screen", "Show what a session's terminal shows now."),
+    "export": ("export", "Take a session's recording out."),
     "send": ("send", "Type into a session."),
     "history": ("history", "Show the commands run in a session."),
-    "wait": ("history", "Wait for sessions to end, or for something else."),
+    "wait": ("waiting", "Wait for sessions to end, or for something else."),
+    "expect": ("expect", "Wait for one of several patterns in a session's output."),
     "interrupt": ("history", "Do what Ctrl-C does in a session."),
+    "rename": ("names", "Give a session another name."),
+    "label": ("names", "Set, remove and show labels of sessions."),
     "signal": ("control", "Send a signal to a session's program."),
     "resize": ("control", "Give a session's terminal another size."),
     "pause": ("control", "Stop everything a session runs."),
@@ -37,7 +47,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("verify", "Check every file of the store."),
     "events": ("kept", "Show what happened, as NDJSON; -f follows."),
     "prune": ("kept", "Take ended sessions away, or their output."),
+    "audit": ("audit", "Show who did what; --verify checks that nothing was changed."),
+    "limits": ("limits", "Show what managers may have, and what they have."),
+    "config": ("config", "Show and change settings."),
+    "doctor": ("doctor", "Look for what could go wrong here."),
     "supervisor": ("supervisor", "Start, stop and look at the supervisor."),
+    "completion": ("completion", "Print a completion script for a shell."),
+    "schema": ("schema", "Print the JSON Schema of what orchctl prints."),
 }
 ALIASES = {"ls": "list", "ps": "list", "show": "info"}
 PASS_THROUGH = 125  # our own trouble in commands that give a program's exit code
@@ -66,10 +82,19 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--host",
+    envvar="ORCHCTL_HOST",
+    default="local",
+    metavar="local|ephemeral",
+    help="Whose supervisor: the user's, or its own.",
+)
+@click.option("--verbose", is_flag=True, help="Say on stderr what is being done.")
+@click.option("--color", "colour", type=click.Choice(CHOICES), default="auto", help="When to use colour.")
 @click.option("--no-autostart", is_flag=True, help="Fail instead of starting a supervisor.")
 @click.version_option(VERSION, message="orchctl %(version)s")
-@click.pass_context
-def cli(ctx: click.Context, no_autostart: bool) -> None:
+@click.pass_obj
+def cli(app: App, host: str, verbose: bool, colour: str, no_autostart: bool) -> None:
     """Run work in terminals that outlive you.
 
     \b
@@ -77,36 +102,52 @@ def cli(ctx: click.Context, no_autostart: bool) -> None:
     orchctl tail -f @last          follow its output
     orchctl spawn --wait make      start it, come back with its exit code
     orchctl spawn --name work bash; orchctl exec work 'cd /srv && make'
+    orchctl --host ephemeral spawn --follow make      with no daemon before and none after
+
+    --host local, the default, is this user's supervisor on this machine. --host ephemeral is one
+    of the command's own, in a temporary directory; it ends with the command, and everything
+    with it. ORCHCTL_HOST says the same.
     """
-    ctx.obj = App(autostart=not no_autostart)
+    app.autostart, app.host, app.verbose, app.colour = not no_autostart, host, verbose, colour
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run one command and end with its exit code. No traceback ever reaches a user."""
+    open_missing()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a closed pipe ends us as it ends any other tool
     words = sys.argv[1:] if argv is None else argv
-    as_json = "--json" in words
+    app = App()
     try:
-        result: Any = cli.main(args=words, prog_name="orchctl", standalone_mode=False)
-        status = result if isinstance(result, int) else 0
+        result: Any = cli.main(args=words, prog_name="orchctl", standalone_mode=False, obj=app)
+        sys.stdout.flush()
+        sys.exit(result if isinstance(result, int) else 0)
     except click.exceptions.Exit as end:
-        status = end.exit_code
-    except click.ClickException as error:
-        status = error.exit_code
-        report("usage", _usage(error), as_json=as_json)
-    except OrchctlError as error:
-        status = error.exit_status
-        report(error.code, error.message, as_json=as_json)
+        sys.exit(end.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        status = 130
+        sys.exit(130)
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        status = 1
-        report("internal", f"{type(error).__name__}: {error}; please report this", as_json=as_json)
-    else:
-        sys.exit(status)
-    if status not in (0, 124, 130) and passes_through(words):
-        status = PASS_THROUGH
-    sys.exit(status)
+        sys.exit(_fail(app, words, error))
+
+
+def _fail(app: App, words: list[str], error: Exception) -> int:
+    """Say what went wrong; the exit code for it."""
+    name, own_words = own(words, lambda name: cli.get_command(click.Context(cli), name))
+    status, code, message = _told(error)
+    report(code, message, as_json=app.as_json or "--json" in own_words)
+    return PASS_THROUGH if status != 124 and passes_through(ALIASES.get(name, name), own_words) else status
+
+
+def _told(error: Exception) -> tuple[int, str, str]:
+    """The exit code, the stable code and the words for it."""
+    if isinstance(error, OrchctlError):
+        return error.exit_status, error.code, error.message
+    if isinstance(error, click.ClickException):
+        return error.exit_code, "usage", _usage(error)
+    if isinstance(error, OSError):  # of our own files or streams: a closed stdout, a full disk
+        give_up_stdout()
+        where = f" {error.filename!r}" if error.filename is not None else ""
+        return 1, "os-error", f"the system refuses: {error.strerror or error}{where}"
+    return 1, "internal", f"{type(error).__name__}: {error}; please report this"
 
 
 def _usage(error: click.ClickException) -> str:

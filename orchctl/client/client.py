@@ -8,27 +8,32 @@ from __future__ import annotations
 
 import base64
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from orchctl import standing
 from orchctl.client import start
 from orchctl.client.connection import Connection, ConnectionLost
+from orchctl.client.gathering import Gathering
 from orchctl.client.handle import SessionHandle
-from orchctl.client.keeping import Keeping
+from orchctl.client.looking import Looking
 from orchctl.client.patience import Patience
-from orchctl.client.surroundings import environment, soft_limits, start_ticks, umask
+from orchctl.client.places import Places
+from orchctl.client.supervising import Supervising, expect
+from orchctl.client.surroundings import current_directory, default_shell, soft_limits, start_ticks, umask
 from orchctl.core import manager
-from orchctl.errors import BadInput, OrchctlError, PeerBroke, TimedOut
+from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
 from orchctl.model.command import Command, Result
 from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport, RestartReport, SupervisorStatus
+from orchctl.model.supervisor import KillReport
 from orchctl.protocol import hello, messages
 from orchctl.settings import Root, find_root
 
 PART_BYTES = 1 << 18  # of input in one message
 if TYPE_CHECKING:
+    import socket
+
     from orchctl.client.exec import CommandStream, Options
 
 T = TypeVar("T", bound=messages.Answer)
@@ -36,12 +41,15 @@ P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
 R = TypeVar("R")
 
 
-class Client(Keeping):
+class Client(Places, Supervising, Gathering, Looking):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
-    def __init__(self, *, state_dir: str | None = None, autostart: bool = True) -> None:
+    def __init__(
+        self, *, state_dir: str | None = None, autostart: bool = True, say: Callable[[str], None] | None = None
+    ) -> None:
         self.root = Root(os.path.abspath(state_dir)) if state_dir else find_root(os.environ)
         self._autostart = autostart
+        self._say = say or (lambda _: None)  # told what is being done, for whoever wants to see it
         self._connection: Connection | None = None
         self._own_manager = manager.resolve(None, os.environ.get("ORCHCTL_MANAGER"))
 
@@ -53,6 +61,9 @@ class Client(Keeping):
 
     def close(self) -> None:
         """Hang up. Sessions go on."""
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -73,18 +84,26 @@ class Client(Keeping):
         timeout_s: float | None = None,
         idle_s: float | None = None,
         bind_pid: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        if_exists: str = "error",
+        remove: bool = False,
+        echo: bool = True,
     ) -> SessionHandle:
         """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
 
         It is ended after `timeout_s`, after `idle_s` without output or input, or when the process `bind_pid` ends.
+        `if_exists` says what to do when a live session has the name: `error`, `reuse` it if it runs the same
+        command in the same directory, or `skip`, which gives that one whatever it runs. With `echo` false its
+        terminal does not show what is typed, from the start.
         """
         import uuid
 
+        bind_pid = self._bound(bind_pid)
         asked = messages.SpawnSession(
             session_id=str(uuid.uuid4()),
-            command=tuple(command) or (_login_shell(),),
-            cwd=os.path.abspath(cwd) if cwd else _current_directory(),
-            env=environment(),
+            command=tuple(command) or (default_shell(self.root),),
+            cwd=os.path.abspath(cwd) if cwd else current_directory(),
+            env=self._environment(),
             given=dict(env or {}),
             name=name,
             managed_by=manager.resolve(managed_by, self._own_manager),
@@ -98,29 +117,18 @@ class Client(Keeping):
             bind_ticks=start_ticks(bind_pid) if bind_pid is not None else 0,
             umask=umask(),
             limits=soft_limits(),
+            labels=dict(labels or {}),
+            if_exists=if_exists,
+            remove=remove,
+            standing=standing.of_this_process(),
+            echo=echo,
         )
-        return SessionHandle(self, self._ask(asked, messages.OneSession).session)
+        told = self._ask(asked, messages.OneSession)
+        return SessionHandle(self, told.session, is_new=told.session.id == asked.session_id, warnings=told.warnings)
 
     def session(self, text: str) -> SessionHandle:
         """A session that is there, by id, name, prefix or `@last`."""
         return SessionHandle(self, self.info(text))
-
-    def list(self, *, managed_by: str | None = None, ended_too: bool = False) -> list[Session]:
-        """The live sessions, oldest first; those under `managed_by` only; ended ones too if asked."""
-        if self._nothing_there():
-            return []
-        asked = messages.ListSessions(managed_by=managed_by, ended_too=ended_too)
-        return [one for page in self._pages(asked, messages.SomeSessions) for one in page.sessions]
-
-    def info(self, session: str) -> Session:
-        """One session in full, live or ended."""
-        asked = messages.GetSession(session=session, own_manager=self._own_manager)
-        return self._ask(asked, messages.OneSession).session
-
-    def wait(self, session: str, *, timeout_s: float | None = None) -> Session:
-        """The session once it is closed."""
-        asked = messages.WaitSession(session=session, own_manager=self._own_manager)
-        return self._ask(asked, messages.OneSession, timeout_s=timeout_s).session
 
     def send(self, session: str, data: bytes, *, enter: bool = False, once: str | None = None) -> None:
         """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once."""
@@ -177,7 +185,7 @@ class Client(Keeping):
         """The same as a stream: iterate for the output as it comes."""
         from orchctl.client.exec import CommandStream
 
-        return CommandStream(session, command, options, self._own_manager, self._lend, self._take_back)
+        return CommandStream(session, command, options, self._own_manager, self._lend_where_some, self._take_back)
 
     def detach(self, session: str, exec_id: str) -> None:
         """Let a command go on without anybody waiting for it."""
@@ -186,16 +194,9 @@ class Client(Keeping):
 
     def history(self, session: str) -> Sequence[Command]:
         """The commands run in a session's shell, oldest first."""
+        self._expect_some(session)
         asked = messages.GetHistory(session=session, own_manager=self._own_manager)
         return [one for page in self._pages(asked, messages.SomeCommands) for one in page.commands]
-
-    def wait_for(
-        self, session: str, *conditions: str, quiet_s: float = 2.0, timeout_s: float | None = None
-    ) -> tuple[str, Session]:
-        """The first of `exit`, `command`, `prompt` and `quiet` that holds, and the session then."""
-        asked = messages.WaitFor(session=session, conditions=conditions, own_manager=self._own_manager, quiet_s=quiet_s)
-        fired = self._ask(asked, messages.Fired, timeout_s=timeout_s)
-        return fired.condition, fired.session
 
     def interrupt(self, session: str) -> None:
         """What Ctrl-C does in that terminal."""
@@ -217,13 +218,13 @@ class Client(Keeping):
         """Another run of it, after its present one was ended."""
         found = self.info(session)
         asked = messages.RestartSession(
-            session=found.id, run=found.run, env=environment(), own_manager=self._own_manager, grace_s=grace_s
+            session=found.id, run=found.run, env=self._environment(), own_manager=self._own_manager, grace_s=grace_s
         )
         return self._ask(asked, messages.OneSession).session
 
-    def kill(self, *sessions: str, grace_s: float = 5.0) -> KillReport:
-        """End sessions, forcibly once the grace period is over."""
-        asked = messages.KillSessions(sessions=sessions, own_manager=self._own_manager, grace_s=grace_s)
+    def kill(self, *sessions: str, grace_s: float = 5.0, signal: int = 0) -> KillReport:
+        """End sessions, forcibly once the grace period is over; asked for with `signal` first if there is one."""
+        asked = messages.KillSessions(sessions=sessions, own_manager=self._own_manager, grace_s=grace_s, signal=signal)
         return self._ask(asked, messages.Killed).report
 
     def kill_by_manager(self, name: str, *, exact: bool = False, grace_s: float = 5.0) -> KillReport:
@@ -231,69 +232,20 @@ class Client(Keeping):
         manager.parse(name)
         if self._nothing_there():
             return KillReport()
-        asked = messages.KillByManager(manager=name, exact=exact, grace_s=grace_s)
+        asked = messages.KillByManager(manager=name, exact=exact, grace_s=grace_s, own_manager=self._own_manager)
         return self._ask(asked, messages.Killed).report
 
-    # the supervisor
-
-    def status(self) -> SupervisorStatus:
-        """Of the running supervisor; never starts one."""
-        if self._connection is None:
-            try:
-                self._connection = Connection(start.connect(self.root))
-            except start.NotRunning:
-                return SupervisorStatus(running=False, socket=self.root.socket, state_dir=self.root.path)
-            except ConnectionLost:
-                pass  # it is just being replaced
-        return self._ask(messages.GetStatus(), messages.Status).status
-
-    def start_supervisor(self) -> SupervisorStatus:
-        """Start it if there is none."""
-        self._connection = self._connection or self._connect()
-        return self.status()
-
-    def stop_supervisor(self, *, kill: bool = False, leave: bool = False) -> bool:
-        """Stop it; False if there was none. Refused while sessions live, unless they are killed or left."""
-        patience = Patience()
-        while True:
-            try:
-                return self._stop(messages.StopSupervisor(kill=kill, leave=leave))
-            except ConnectionLost as error:  # it was replaced, or has died
-                self.close()
-                patience.spend(error)
-
-    def _stop(self, asked: messages.StopSupervisor) -> bool:
-        try:
-            self._connection = self._connection or Connection(start.connect(self.root))
-        except start.NotRunning:
-            if not asked.kill or self._nothing_there():
-                return False
-            self._connection = self._connect()  # there are sessions to end, left by an earlier one
-        _expect(self._connection.ask(asked), messages.Done)
-        self._connection.wait_for_end()
-        self.close()
-        start.wait_until_gone(self.root)
-        return True
-
-    def restart_supervisor(self) -> RestartReport:
-        """Have a new one, of the version that is installed now, take over; every session goes on."""
-        old = self.status()
-        if old.running:
-            asked = messages.RestartSupervisor(pid=old.pid or 0, zygote=old.zygote or 0, executable=sys.executable)
-            self._ask(asked, messages.Done)
-        new = self.start_supervisor()
-        return RestartReport(
-            old_pid=old.pid, pid=new.pid, zygote=new.zygote, version=new.version, sessions=new.sessions
-        )
-
     # how it is done
+
+    def _itself(self) -> Client:
+        return self
 
     def _nothing_there(self) -> bool:
         """Whether no supervisor runs and none is needed: commands that only read or end things start none."""
         if self._connection is not None:
             return False
         try:
-            self._connection = Connection(start.connect(self.root))
+            self._connection = self._greeted(start.connect(self.root))
         except start.NotRunning:
             try:
                 return not os.listdir(self.root.sessions)
@@ -304,12 +256,17 @@ class Client(Keeping):
         return False
 
     def _connect(self) -> Connection:
-        connection = Connection(start.reach(self.root) if self._autostart else start.connect(self.root))
+        connection = self._greeted(start.reach(self.root) if self._autostart else start.connect(self.root))
         try:
             hello.check(connection.hello)
         except OrchctlError:
             connection.close()
             raise
+        return connection
+
+    def _greeted(self, connected: socket.socket) -> Connection:
+        connection = Connection(connected)
+        self._say(f"supervisor {connection.hello.pid}, version {connection.hello.version}, at {self.root.socket}")
         return connection
 
     def _pruned(self, asked: messages.Prune) -> messages.Pruned:
@@ -321,14 +278,27 @@ class Client(Keeping):
         connection.expires_at = None
         return connection
 
+    def _lend_where_some(self) -> Connection:
+        """The same for whoever wants a session: where there is none, no supervisor is started to say so."""
+        if self._nothing_there():
+            raise NoSuchSession("there is no session at all")
+        return self._lend()
+
     def _take_back(self, connection: Connection) -> None:
         if self._connection is None:
             self._connection = connection
         else:
             connection.close()
 
+    def _expect_some(self, *sessions: str) -> None:
+        """Where there is no session none is found, and no supervisor is started to say so."""
+        if sessions and self._nothing_there():
+            raise NoSuchSession(f"no session {sessions[0]!r}; there is none at all")
+
     def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T:
-        return self._persist(lambda connection: _expect(connection.ask(request), kind), timeout_s=timeout_s)
+        named = getattr(request, "session", None)
+        self._expect_some(*((named,) if named else getattr(request, "sessions", ())))
+        return self._persist(lambda connection: expect(connection.ask(request), kind), timeout_s=timeout_s)
 
     def _pages(self, request: messages.Request, kind: type[P]) -> Sequence[P]:
         """An answer that comes in parts."""
@@ -336,7 +306,7 @@ class Client(Keeping):
         def job(connection: Connection) -> Sequence[P]:
             number, found = connection.begin(request), list[P]()
             while not found or found[-1].more:
-                found.append(_expect(connection.answer_to(number), kind))
+                found.append(expect(connection.answer_to(number), kind))
             return found
 
         return self._persist(job)
@@ -351,30 +321,9 @@ class Client(Keeping):
                 self._connection.expires_at = expires_at
                 return job(self._connection)
             except TimedOut:
-                self.close()  # its answer may still come, and nobody would know what it answers
+                self._hang_up()  # its answer may still come, and nobody would know what it answers
                 raise
             except ConnectionLost as error:
-                self.close()
+                self._say(f"{error.message}; asking again")
+                self._hang_up()
                 patience.spend(error)
-
-
-def _expect(answer: messages.Answer, kind: type[T]) -> T:
-    if not isinstance(answer, kind):
-        raise PeerBroke(f"the supervisor answered {answer.kind!r} where {kind.kind!r} was due")
-    return answer
-
-
-def _login_shell() -> str:
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
-    except KeyError:
-        return "/bin/sh"
-
-
-def _current_directory() -> str:
-    try:
-        return os.getcwd()
-    except FileNotFoundError:
-        raise BadInput("the current directory no longer exists; say where with -w", code="bad-cwd") from None

@@ -56,7 +56,7 @@ class Connection:
     def begin(self, request: Request) -> int:
         """Send `request`; its number."""
         self._number += 1
-        self._send(codec.encode(self._number, request))
+        self._send(codec.encode_request(self._number, request))
         return self._number
 
     def answer_to(self, number: int) -> Answer:
@@ -69,28 +69,35 @@ class Connection:
     def next(self, number: int) -> Answer | framing.Data:
         """The next message or output for request `number`; an error that came instead is raised."""
         for frame in self._incoming():
-            if isinstance(frame, framing.Data):
-                if frame.stream == number:
-                    return frame
-                continue
-            found, message = codec.decode(frame)
-            if isinstance(message, Failed) and found in (number, 0):
-                raise codec.error_of(message)
-            if found == number:
-                return message  # type: ignore[return-value]
+            item = answer_in(frame, number)
+            if item is not None:
+                return item
         raise ConnectionLost("the supervisor has closed the connection")
+
+    def fileno(self) -> int:
+        """To wait for several at once."""
+        return self._socket.fileno()
+
+    def receive(self) -> list[tuple[int, Answer | framing.Data]]:
+        """What has come, with the numbers of the requests it belongs to; waits for something to come."""
+        try:
+            data = self._socket.recv(1 << 18)
+        except OSError as error:
+            raise ConnectionLost(f"the supervisor is gone: {error.strerror}") from None
+        if not data:
+            raise ConnectionLost("the supervisor has closed the connection")
+        frames, self._frames = [*self._frames, *self._decoder.feed(data)], []
+        return [(frame.stream, frame) if isinstance(frame, framing.Data) else _answer(frame) for frame in frames]
 
     def _greet(self) -> hello.Hello:
         self._socket.settimeout(HELLO_S)
         with contextlib.suppress(ConnectionLost):  # it may have said why before it hung up
-            self._send(codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())))
+            self._send(our_hello())
         for frame in self._incoming():
             self._socket.settimeout(None)
-            with contextlib.suppress(PeerBroke):  # not a hello: perhaps the reason why we get none
-                return codec.decode_hello(frame)
-            _, message = codec.decode(frame)
-            if isinstance(message, Failed):
-                raise codec.error_of(message)
+            found = hello_in(frame)
+            if found is not None:
+                return found
         raise ConnectionLost("the supervisor has closed the connection")
 
     def _send(self, data: bytes) -> None:
@@ -118,3 +125,33 @@ class Connection:
             if not data:
                 return
             self._frames += self._decoder.feed(data)
+
+
+def _answer(frame: framing.Frame) -> tuple[int, Answer]:
+    number, message = codec.decode(frame)
+    return number, message  # type: ignore[return-value]
+
+
+def our_hello() -> bytes:
+    """The frame with which we open a connection."""
+    return codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid()))
+
+
+def hello_in(frame: framing.Frame) -> hello.Hello | None:
+    """Their hello; an error that came instead is raised."""
+    with contextlib.suppress(PeerBroke):  # not a hello: perhaps the reason why we get none
+        return codec.decode_hello(frame)
+    _, message = codec.decode(frame)
+    if isinstance(message, Failed):
+        raise codec.error_of(message)
+    return None
+
+
+def answer_in(frame: framing.Frame, number: int) -> Answer | framing.Data | None:
+    """What a frame holds for request `number`, if anything; an error that came instead is raised."""
+    if isinstance(frame, framing.Data):
+        return frame if frame.stream == number else None
+    found, message = codec.decode(frame)
+    if isinstance(message, Failed) and found in (number, 0):
+        raise codec.error_of(message)
+    return message if found == number else None  # type: ignore[return-value]

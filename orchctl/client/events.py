@@ -10,14 +10,37 @@ from typing import Any
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.errors import PeerBroke
-from orchctl.protocol.messages import ReadEvents, SomeEvents
+from orchctl.protocol.messages import Answer, ReadEvents, SomeEvents
 
 
-class EventStream:
+class EventReading:
+    """Which event is next; touches no socket."""
+
+    def __init__(self, asked: ReadEvents) -> None:
+        self._asked = asked
+        self._over = False
+
+    def _hear(self, item: Answer) -> Iterator[dict[str, Any]]:
+        """The events in it; each counts as read once the next is asked for."""
+        if not isinstance(item, SomeEvents):
+            raise PeerBroke(f"{item.kind!r} came in the middle of events", code="bad-stream")
+        for text in item.events:
+            event: dict[str, Any] = json.loads(text)
+            yield event
+            if "seq" in event:
+                self._go_on(event["seq"] + 1)
+        self._go_on(item.next_seq)
+        self._over = not item.more
+
+    def _go_on(self, seq: int) -> None:
+        self._asked = dataclasses.replace(self._asked, since_seq=seq, since_unix_s=None)
+
+
+class EventStream(EventReading):
     """Iterate for events, each once and in order."""
 
     def __init__(self, asked: ReadEvents, connect: Callable[[], Connection]) -> None:
-        self._asked = asked
+        super().__init__(asked)
         self._connect = connect
         self._connection: Connection | None = None
 
@@ -41,20 +64,8 @@ class EventStream:
             self._connection = None
 
     def _read(self) -> Iterator[dict[str, Any]]:
+        self._over = False
         self._connection = self._connect()
         number = self._connection.begin(self._asked)
-        while True:
-            item = self._connection.answer_to(number)
-            if not isinstance(item, SomeEvents):
-                raise PeerBroke(f"{item.kind!r} came in the middle of events", code="bad-stream")
-            for text in item.events:
-                event: dict[str, Any] = json.loads(text)
-                yield event
-                if "seq" in event:
-                    self._go_on(event["seq"] + 1)
-            self._go_on(item.next_seq)
-            if not item.more:
-                return
-
-    def _go_on(self, seq: int) -> None:
-        self._asked = dataclasses.replace(self._asked, since_seq=seq, since_unix_s=None)
+        while not self._over:
+            yield from self._hear(self._connection.answer_to(number))

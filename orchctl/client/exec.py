@@ -7,18 +7,28 @@ import dataclasses
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.client.views import NewlineView, RawView, View
-from orchctl.core import bash
+from orchctl.core.shell import PREFIXES
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.model.command import Command, Result
 from orchctl.protocol.framing import Data
-from orchctl.protocol.messages import CommandBegins, CommandEnds, Done, ExecCommand, PutSpool, Request, StreamGap
+from orchctl.protocol.messages import (
+    Answer,
+    CommandBegins,
+    CommandEnds,
+    Done,
+    ExecCommand,
+    PutSpool,
+    Request,
+    StreamGap,
+)
 
 PART_BYTES = 1 << 18
-INLINE_TEXT_BYTES = 1 << 17  # larger text goes ahead in parts
+INLINE_TEXT_BYTES = 1 << 16  # longer text goes ahead in parts; one character may take twelve bytes of a message
 TEXT_LIMIT_BYTES = 64 << 20
 
 
@@ -39,24 +49,32 @@ class Options:
     wait_prompt_s: float | None = None
 
 
-class CommandStream:
-    """Iterate for (channel, bytes): 0 the terminal, 1 stdout, 2 stderr; then look at `command`."""
+class ExecOptions(TypedDict, total=False):
+    """The keyword arguments of `Client.exec`, for those who pass them on."""
 
-    def __init__(
-        self,
-        session: str,
-        command: str | Sequence[str],
-        options: Options,
-        own_manager: str,
-        borrow: Callable[[], Connection],
-        give_back: Callable[[Connection], None],
-    ) -> None:
+    stdin: bytes | None
+    tty_stdin: bool
+    env: Mapping[str, str] | None
+    cwd: str | None
+    pipe: bool
+    raw: bool
+    record: bool
+    detach: bool
+    timeout_s: float | None
+    kill_after_s: float
+    wait_prompt_s: float | None
+    max_output: int | None
+
+
+class CommandReading:
+    """What is asked for a command, and how much of its output was read; touches no socket."""
+
+    def __init__(self, session: str, command: str | Sequence[str], options: Options, own_manager: str) -> None:
         self.exec_id = secrets.token_hex(8)
         self.session = session
         self._options = options
         self._own_manager = own_manager
-        self._borrow = borrow
-        self._give_back = give_back
+        self._over = False
         self._asked, self._spools = self._request(command)
         self._seen = {0: 0, 1: 0, 2: 0}
         self._views: dict[int, View] = {0: RawView(), 1: RawView(), 2: RawView()}
@@ -75,64 +93,44 @@ class CommandStream:
         exact = isinstance(view, NewlineView) and view.exact and self.command is not None
         return "mapped" if exact and self.command is not None and self.command.newlines == "mapped" else "raw"
 
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        patience = Patience()
-        while True:
-            try:
-                for piece in self._read():
-                    patience = Patience()
-                    yield piece
-                break
-            except ConnectionLost as error:
-                patience.spend(error)
+    def _hear(self, item: Answer | Data) -> tuple[int, bytes] | None:
+        """The output in it, if there is some."""
+        if isinstance(item, CommandBegins):
+            self._begin(item.command)
+        elif isinstance(item, CommandEnds):
+            self.command, self._over = item.command, True
+        elif isinstance(item, Data):
+            return self._take(item)
+        elif isinstance(item, StreamGap):
+            self._skip(item)
+        elif not isinstance(item, Done):
+            raise PeerBroke(f"{item.kind!r} came in the middle of a command", code="bad-stream")
+        return None
+
+    def _rest(self) -> Iterator[tuple[int, bytes]]:
+        """What was held back."""
         for channel, view in self._views.items():
             if rest := view.end():
                 yield channel, rest
-
-    def _read(self) -> Iterator[tuple[int, bytes]]:
-        connection = self._borrow()
-        whole = False
-        try:
-            for part in self._spools:
-                connection.ask(part)
-            number = connection.begin(self._asked)
-            while True:
-                item = connection.next(number)
-                if isinstance(item, CommandBegins):
-                    self._begin(item.command)
-                elif isinstance(item, CommandEnds):
-                    self.command = item.command
-                    whole = True
-                    return
-                elif isinstance(item, Data):
-                    yield from self._take(item)
-                elif isinstance(item, StreamGap):
-                    self._skip(item)
-                elif not isinstance(item, Done):
-                    raise PeerBroke(f"{item.kind!r} came in the middle of a command", code="bad-stream")
-        finally:
-            if whole:
-                self._give_back(connection)
-            else:  # something of it may still come
-                connection.close()
 
     def _begin(self, command: Command) -> None:
         if self.command is None and not self._options.raw:
             self._views[0] = NewlineView(mapped=command.newlines == "mapped")
         self.command = command
 
-    def _take(self, item: Data) -> Iterator[tuple[int, bytes]]:
+    def _take(self, item: Data) -> tuple[int, bytes] | None:
         """What of it is new; after a lost connection some of it may come again."""
         data = item.chunk.data[max(0, self._seen[item.channel] - item.chunk.offset) :]
         if self.command is not None and not self.command.ran:
-            data = data.replace(bash.PREFIX.encode(), b"")  # bash quotes it with a first line that does not parse
+            for prefix in PREFIXES:  # bash quotes it with a first line that does not parse
+                data = data.replace(prefix.encode(), b"")
         if item.chunk.offset > self._seen[item.channel] > 0:
             raise PeerBroke(f"output at {item.chunk.offset} came where {self._seen[item.channel]} was due")
         self._seen[item.channel] = max(self._seen[item.channel], item.chunk.end)
         if item.channel == 0:
             self._asked = dataclasses.replace(self._asked, offset=self._seen[0])
-        if shown := self._views[item.channel].feed(data):
-            yield item.channel, shown
+        shown = self._views[item.channel].feed(data)
+        return (item.channel, shown) if shown else None
 
     def _skip(self, gap: StreamGap) -> None:
         """Output that was gone before it could be read; nobody is to take the rest for all of it."""
@@ -150,9 +148,9 @@ class CommandStream:
         if size > TEXT_LIMIT_BYTES:
             raise BadInput(f"a command of {size} bytes; at most {TEXT_LIMIT_BYTES}", code="too-large")
         if size > INLINE_TEXT_BYTES:
-            text, argv = bash.quote_argv(argv) if argv else text, ()
-            if "\0" in text:
+            if "\0" in text or any("\0" in word for word in argv):
                 raise BadInput("a NUL byte in the command, which no shell can take", code="nul-byte")
+            text, argv = "".join(f"{word}\0" for word in argv) or text, ()  # NUL bytes tell words from a text
             parts += self._parts("text", text.encode(errors="surrogateescape"))
         if options.stdin is not None:
             parts += self._parts("stdin", options.stdin)
@@ -189,23 +187,82 @@ class CommandStream:
         ]
 
 
+class CommandStream(CommandReading):
+    """Iterate for (channel, bytes): 0 the terminal, 1 stdout, 2 stderr; then look at `command`."""
+
+    def __init__(
+        self,
+        session: str,
+        command: str | Sequence[str],
+        options: Options,
+        own_manager: str,
+        borrow: Callable[[], Connection],
+        give_back: Callable[[Connection], None],
+    ) -> None:
+        super().__init__(session, command, options, own_manager)
+        self._borrow = borrow
+        self._give_back = give_back
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        patience = Patience()
+        while True:
+            try:
+                for piece in self._read():
+                    patience = Patience()
+                    yield piece
+                break
+            except ConnectionLost as error:
+                patience.spend(error)
+        yield from self._rest()
+
+    def _read(self) -> Iterator[tuple[int, bytes]]:
+        connection = self._borrow()
+        try:
+            for part in self._spools:
+                connection.ask(part)
+            number = connection.begin(self._asked)
+            while not self._over:
+                if piece := self._hear(connection.next(number)):
+                    yield piece
+        finally:
+            if self._over:
+                self._give_back(connection)
+            else:  # something of it may still come
+                connection.close()
+
+
+class Collection:
+    """A command's whole output; what is past `limit_bytes` is left out, and the result says so."""
+
+    def __init__(self, limit_bytes: int | None) -> None:
+        self._limit_bytes = limit_bytes
+        self._found = {0: bytearray(), 1: bytearray(), 2: bytearray()}
+        self._truncated = False
+
+    def add(self, channel: int, data: bytes) -> None:
+        """As far as there is room."""
+        held = sum(map(len, self._found.values()))
+        room = len(data) if self._limit_bytes is None else max(0, self._limit_bytes - held)
+        self._truncated = self._truncated or room < len(data)
+        self._found[channel] += data[:room]
+
+    def result(self, stream: CommandReading) -> Result:
+        """When it is all there."""
+        if stream.command is None:
+            raise PeerBroke("the command ended without a word")
+        return Result(
+            command=stream.command,
+            output=bytes(self._found[0] or self._found[1]),
+            errors=bytes(self._found[2]),
+            newlines=stream.newlines,
+            truncated=self._truncated,
+            gaps=tuple(stream.gaps),
+        )
+
+
 def collect(stream: CommandStream, *, limit_bytes: int | None = None) -> Result:
-    """The whole result; output past `limit_bytes` is left out, and the result says so."""
-    found = {0: bytearray(), 1: bytearray(), 2: bytearray()}
-    truncated = False
+    """The whole result."""
+    collection = Collection(limit_bytes)
     for channel, data in stream:
-        room = len(data) if limit_bytes is None else max(0, limit_bytes - sum(map(len, found.values())))
-        truncated = truncated or room < len(data)
-        found[channel] += data[:room]
-    command = stream.command
-    if command is None:
-        raise PeerBroke("the command ended without a word")
-    output = bytes(found[0] or found[1])
-    return Result(
-        command=command,
-        output=output,
-        errors=bytes(found[2]),
-        newlines=stream.newlines,
-        truncated=truncated,
-        gaps=tuple(stream.gaps),
-    )
+        collection.add(channel, data)
+    return collection.result(stream)

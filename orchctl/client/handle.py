@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
 from orchctl.model.command import Command, Result
 from orchctl.model.session import Session
@@ -12,15 +12,20 @@ from orchctl.model.supervisor import KillReport
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
+    from orchctl.client.exec import ExecOptions
     from orchctl.client.output import OutputStream
+    from orchctl.client.pexpect_spawn import SessionSpawn
+    from orchctl.model.waiting import Expected
 
 
 class SessionHandle:
     """A session and the client to reach it by; `value` is as of when it was last looked at."""
 
-    def __init__(self, client: Client, value: Session) -> None:
+    def __init__(self, client: Client, value: Session, *, is_new: bool = False, warnings: tuple[str, ...] = ()) -> None:
         self._client = client
         self.value = value
+        self.is_new = is_new  # false for one that was there already
+        self.warnings = warnings  # what of this process's standing its program does not have
 
     def __repr__(self) -> str:
         return f"<session {self.value.name or self.id} {self.value.state.value}>"
@@ -35,7 +40,7 @@ class SessionHandle:
         self.value = self._client.info(self.id)
         return self.value
 
-    def exec(self, command: str | Sequence[str], **options: Any) -> Result:
+    def exec(self, command: str | Sequence[str], **options: Unpack[ExecOptions]) -> Result:
         """Run a command in its live shell; the options are those of `Client.exec`."""
         return self._client.exec(self.id, command, **options)
 
@@ -49,13 +54,21 @@ class SessionHandle:
         return self.value
 
     def wait_for(self, *conditions: str, quiet_s: float = 2.0, timeout_s: float | None = None) -> str:
-        """The first of `exit`, `command`, `prompt` and `quiet` that holds."""
+        """The first condition that holds; they are those of `Client.wait_for`."""
         fired, self.value = self._client.wait_for(self.id, *conditions, quiet_s=quiet_s, timeout_s=timeout_s)
         return fired
 
     def wait_for_output(self, pattern: str, *, timeout_s: float | None = None) -> re.Match[bytes]:
         """The first match since the last input, or from now on."""
         return self._client.wait_for_output(self.id, pattern, timeout_s=timeout_s)
+
+    def expect(self, *patterns: str | bytes, timeout_s: float | None = None) -> Expected:
+        """Which of the regular expressions comes first in what was written since our last input, or comes yet."""
+        return self._client.expect(self.id, patterns, timeout_s=timeout_s)
+
+    def pexpect(self, **options: Any) -> SessionSpawn:
+        """A pexpect object on this session; the options are those of `Client.pexpect`."""
+        return self._client.pexpect(self.id, **options)
 
     def output(self, *, offset: int | None = None, lines: int | None = None, follow: bool = False) -> OutputStream:
         """Its log."""
@@ -88,6 +101,14 @@ class SessionHandle:
     def restart(self, *, grace_s: float = 5.0) -> None:
         """Another run of it."""
         self.value = self._client.restart(self.id, grace_s=grace_s)
+
+    def rename(self, name: str | None) -> None:
+        """Another name, or none."""
+        self.value = self._client.rename(self.id, name)
+
+    def label(self, labels: Mapping[str, str] | None = None, *, remove: Sequence[str] = ()) -> None:
+        """Set and remove labels."""
+        self.value = self._client.label(self.id, labels, remove=remove)
 
     def kill(self, *, grace_s: float = 5.0) -> KillReport:
         """End it, with everything it started."""

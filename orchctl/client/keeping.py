@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from orchctl.client.connection import Connection
-from orchctl.client.output import OutputStream, search
+from orchctl.client.output import OutputStream
+from orchctl.model.selection import Selection
 from orchctl.protocol import messages
 
 if TYPE_CHECKING:
@@ -24,12 +24,10 @@ class Keeping(ABC):
     def _connect(self) -> Connection: ...
 
     @abstractmethod
-    def _pruned(self, asked: messages.Prune) -> messages.Pruned: ...
+    def _lend_where_some(self) -> Connection: ...
 
-    def wait_for_output(self, session: str, pattern: str, *, timeout_s: float | None = None) -> re.Match[bytes]:
-        """The first match in what the session wrote since its last input, or writes from now on."""
-        asked = messages.ReadOutput(session=session, own_manager=self._own_manager, since_input=True, follow=True)
-        return search(OutputStream(asked, self._connect, timeout_s=timeout_s), pattern)
+    @abstractmethod
+    def _pruned(self, asked: messages.Prune) -> messages.Pruned: ...
 
     def output(
         self,
@@ -59,11 +57,12 @@ class Keeping(ABC):
             follow=follow,
             times=times,
         )
-        return OutputStream(asked, self._connect, only=stream)
+        return OutputStream(asked, self._lend_where_some, only=stream)
 
     def events(
         self,
         *sessions: str,
+        selection: Selection | None = None,
         since_seq: int | None = None,
         since: float | None = None,
         types: Sequence[str] = (),
@@ -71,11 +70,16 @@ class Keeping(ABC):
     ) -> EventStream:
         """What happened, in order; from an event's number or from a Unix time on."""
         from orchctl.client.events import EventStream
+        from orchctl.core.selection import check
 
+        chosen = selection or Selection()
+        check(chosen)
         asked = messages.ReadEvents(
             since_seq=since_seq,
             since_unix_s=since,
-            sessions=sessions,
+            sessions=(*sessions, *chosen.sessions, *(f"@{name}" for name in chosen.managers)),
+            labels=chosen.labels,
+            repo=chosen.repo,
             types=tuple(types),
             follow=follow,
             own_manager=self._own_manager,

@@ -12,16 +12,67 @@ from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.client.views import TextView
 from orchctl.core.stream import Cursor
-from orchctl.errors import BadInput, NoSuchSession, PeerBroke
+from orchctl.errors import NoSuchSession, PeerBroke
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
-from orchctl.protocol.messages import ReadOutput, StreamBegins, StreamEnds, StreamGap, StreamTime
+from orchctl.protocol.messages import Answer, ReadOutput, StreamBegins, StreamEnds, StreamGap, StreamTime
 
 WINDOW_BYTES = 1 << 20  # a match longer than this is not found
 
 
-class OutputStream:
+class OutputReading:
+    """Where a reader of output stands, and what the next word from the supervisor means; touches no socket."""
+
+    def __init__(self, asked: ReadOutput, *, only: int | None = None) -> None:
+        self._only = only  # the stream that is wanted: 1 stdout, 2 stderr
+        self._asked = asked
+        self._cursor: Cursor | None = None
+        self._over = False
+        self.session: Session | None = None
+        self.stream_of_next = 0  # 1 stdout, 2 stderr, if times were asked for
+        self.time_of_next: float | None = None  # when the next piece came, if times were asked for
+
+    def _request(self) -> ReadOutput:
+        if self._cursor is None or self.session is None:
+            return self._asked
+        return dataclasses.replace(
+            self._asked,
+            session=self.session.id,
+            offset=self._cursor.offset,
+            lines=None,
+            since_input=False,
+            since_unix_s=None,
+        )
+
+    def _hear(self, item: Answer | Data) -> Chunk | Gap | None:
+        """The piece in it, if there is one."""
+        if isinstance(item, StreamBegins):
+            self._begin(item)
+        elif isinstance(item, StreamEnds):
+            self.session, self._over = item.session, True
+        elif self._cursor is None:
+            raise PeerBroke("output came before the stream began", code="bad-stream")
+        elif isinstance(item, Data):
+            chunk = self._cursor.take(item.chunk)
+            return chunk if self._only in (None, self.stream_of_next) else None
+        elif isinstance(item, StreamTime):
+            self.time_of_next, self.stream_of_next = item.unix_s, item.stream
+        elif isinstance(item, StreamGap):
+            return self._cursor.skip(Gap(item.first, item.end))
+        else:
+            raise PeerBroke(f"{item.kind!r} came in the middle of output", code="bad-stream")
+        return None
+
+    def _begin(self, begins: StreamBegins) -> None:
+        self.session = begins.session
+        if self._cursor is None:
+            self._cursor = Cursor(begins.offset)
+        elif begins.offset != self._cursor.offset:
+            raise PeerBroke(f"the stream began at {begins.offset}, not at {self._cursor.offset}", code="bad-stream")
+
+
+class OutputStream(OutputReading):
     """Iterate for chunks and gaps, each byte once and in order; `session` is as of the newest word."""
 
     def __init__(
@@ -32,15 +83,10 @@ class OutputStream:
         timeout_s: float | None = None,
         only: int | None = None,
     ) -> None:
-        self._only = only  # the stream that is wanted: 1 stdout, 2 stderr
+        super().__init__(asked, only=only)
         self._expires_at = None if timeout_s is None else time.monotonic() + timeout_s
-        self._asked = asked
         self._connect = connect
         self._connection: Connection | None = None
-        self._cursor: Cursor | None = None
-        self.session: Session | None = None
-        self.stream_of_next = 0  # 1 stdout, 2 stderr, if times were asked for
-        self.time_of_next: float | None = None  # when the next piece came, if times were asked for
 
     def __iter__(self) -> Iterator[Chunk | Gap]:
         patience = Patience()
@@ -63,65 +109,46 @@ class OutputStream:
 
     def _read(self) -> Iterator[Chunk | Gap]:
         """From where we stand to the end, as long as the connection holds."""
+        self._over = False
         self._connection = self._connect()
         self._connection.expires_at = self._expires_at
         number = self._connection.begin(self._request())
-        while True:
-            item = self._connection.next(number)
-            if isinstance(item, StreamBegins):
-                self._begin(item)
-            elif isinstance(item, StreamEnds):
-                self.session = item.session
-                return
-            elif self._cursor is None:
-                raise PeerBroke("output came before the stream began", code="bad-stream")
-            elif isinstance(item, Data):
-                chunk = self._cursor.take(item.chunk)
-                if self._only in (None, self.stream_of_next):
-                    yield chunk
-            elif isinstance(item, StreamTime):
-                self.time_of_next, self.stream_of_next = item.unix_s, item.stream
-            elif isinstance(item, StreamGap):
-                yield self._cursor.skip(Gap(item.first, item.end))
-            else:
-                raise PeerBroke(f"{item.kind!r} came in the middle of output", code="bad-stream")
+        while not self._over:
+            piece = self._hear(self._connection.next(number))
+            if piece is not None:
+                yield piece
 
-    def _request(self) -> ReadOutput:
-        if self._cursor is None or self.session is None:
-            return self._asked
-        return dataclasses.replace(
-            self._asked,
-            session=self.session.id,
-            offset=self._cursor.offset,
-            lines=None,
-            since_input=False,
-            since_unix_s=None,
-        )
 
-    def _begin(self, begins: StreamBegins) -> None:
-        self.session = begins.session
-        if self._cursor is None:
-            self._cursor = Cursor(begins.offset)
-        elif begins.offset != self._cursor.offset:
-            raise PeerBroke(f"the stream began at {begins.offset}, not at {self._cursor.offset}", code="bad-stream")
+class PatternSearch:
+    """A regular expression looked for in text that comes in pieces; in a window, so that memory is bounded."""
+
+    def __init__(self, pattern: str) -> None:
+        from orchctl.core.waiting import compile_pattern
+
+        self._wanted = compile_pattern(pattern)
+        self._view, self._text = TextView(), b""
+
+    def feed(self, data: bytes) -> re.Match[bytes] | None:
+        """The first match, once it is there."""
+        self._text = (self._text + self._view.feed(data))[-WINDOW_BYTES:]
+        return self._wanted.search(self._text)
+
+    def end(self) -> re.Match[bytes]:
+        """Nothing more comes: the match, or that there is none."""
+        found = self._wanted.search(self._text + self._view.end())
+        if found is None:
+            raise NoSuchSession("the session ended, and the pattern never matched", code="session-ended")
+        return found
 
 
 def search(stream: OutputStream, pattern: str) -> re.Match[bytes]:
-    """The first match in the text of a stream; in a window, so that memory is bounded."""
-    try:
-        wanted = re.compile(os.fsencode(pattern), re.MULTILINE)
-    except re.error as error:
-        raise BadInput(f"{pattern!r} is not a regular expression: {error}", code="bad-pattern") from None
-    view, text = TextView(), b""
+    """The first match in the text of a stream."""
+    wanted = PatternSearch(pattern)
     for piece in stream:
-        if isinstance(piece, Chunk):
-            text = (text + view.feed(piece.data))[-WINDOW_BYTES:]
-            if found := wanted.search(text):
-                stream.close()
-                return found
-    if found := wanted.search(text + view.end()):
-        return found
-    raise NoSuchSession("the session ended, and the pattern never matched", code="session-ended")
+        if isinstance(piece, Chunk) and (found := wanted.feed(piece.data)):
+            stream.close()
+            return found
+    return wanted.end()
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -18,7 +18,12 @@ class Patience:
 
     def spend(self, error: SupervisorUnreachable) -> None:
         """Wait a little longer each time; in the end, give up with `error`."""
-        if time.monotonic() + self._pause_s > self._until:
+        time.sleep(self.next_pause_s(error))
+
+    def next_pause_s(self, error: SupervisorUnreachable) -> float:
+        """How long to wait now; in the end, `error`."""
+        pause_s = self._pause_s
+        if time.monotonic() + pause_s > self._until:
             raise SupervisorUnreachable(f"no supervisor for {RECONNECT_S:.0f} s: {error.message}") from None
-        time.sleep(self._pause_s)
-        self._pause_s = min(0.5, self._pause_s * 2)
+        self._pause_s = min(0.5, pause_s * 2)
+        return pause_s

@@ -21,7 +21,7 @@ from orchctl.settings import Root, check, prepare, socket_address
 
 READY_S = 10.0
 _PEER = struct.Struct("3i")
-_KEPT = ("PATH", "LANG", "TZ", "TMPDIR")
+_KEPT = ("PATH", "LANG", "TZ", "TMPDIR", "CI")
 _KEPT_PREFIXES = ("ORCHCTL_", "LC_")
 
 
@@ -40,8 +40,20 @@ def reach(root: Root) -> socket.socket:
         try:
             return connect(root)
         except NotRunning:
+            pass
+        try:
             _start(root)
+        except SupervisorUnreachable as error:
+            return _connect_to_other(root, error)
         return connect(root)
+
+
+def _connect_to_other(root: Root, error: SupervisorUnreachable) -> socket.socket:
+    """One could not be started; perhaps because another was about to be ready whose starter was killed."""
+    try:
+        return connect(root)
+    except NotRunning:
+        raise error from None
 
 
 def connect(root: Root) -> socket.socket:
@@ -74,12 +86,19 @@ def wait_until_gone(root: Root) -> None:
 
 @contextmanager
 def _locked(path: str) -> Iterator[None]:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = _private(path)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
         os.close(fd)
+
+
+def _private(path: str) -> int:
+    """A file of ours, open, made if need be; its mode is ours too, whatever the mask takes away."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    os.fchmod(fd, 0o600)
+    return fd
 
 
 def command_line(root: Root, *words: str) -> list[str]:
@@ -93,41 +112,62 @@ def environment() -> dict[str, str]:
 
 
 def _start(root: Root) -> None:
+    """In a scope of its own where that helps and works, else as our child's child."""
+    from orchctl.client import scope
+
+    os.close(_private(root.log))
+    words, needed = scope.before(os.environ)
+    word = _started(root, words, environment() | needed, scope.BEGIN_S) if words else None
+    if word is None:
+        word = _started(root, [], environment(), None)
+    if word != "ready":
+        raise SupervisorUnreachable(f"the supervisor did not start: {word or 'it ended at once'}; see {root.log}")
+
+
+def _started(root: Root, before: list[str], env: dict[str, str], begin_s: float | None) -> str | None:
+    """`ready`, or why not; None when the daemon never began. What does not begin in time is ended."""
     told, tell = os.pipe()
     os.set_inheritable(tell, True)
-    log = (os.POSIX_SPAWN_OPEN, 2, root.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
-    try:
-        argv = command_line(root, "--ready", str(tell))
-        pid = os.posix_spawn(
-            sys.executable,
-            argv,
-            environment(),
-            file_actions=[*quiet, log],
-            setsid=True,
-            setsigmask=[],
-            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
-        )
-    except OSError as error:
-        os.close(told)
-        raise SupervisorUnreachable(f"cannot start the supervisor: {error.strerror}") from None
-    finally:
-        os.close(tell)
     with os.fdopen(told, "rb", buffering=0) as pipe:
+        try:
+            pid = _spawn(root, [*before, *command_line(root, "--ready", str(tell))], env)
+        except OSError as error:
+            if before:
+                return None
+            raise SupervisorUnreachable(f"cannot start the supervisor: {error.strerror}") from None
+        finally:
+            os.close(tell)
+        late = begin_s is not None and not select.select([pipe], [], [], begin_s)[0]
+        if late:  # a daemon that began this very moment ends too, or has left the group and will be ready
+            os.killpg(pid, signal.SIGKILL)
         word = _word(pipe.fileno())
     with suppress(ChildProcessError):  # somebody ignores SIGCHLD here
         os.waitpid(pid, 0)  # the process that stays is its child
-    if word != "ready":
-        raise SupervisorUnreachable(f"the supervisor did not start: {word}; see {root.log}")
+    return None if late and word != "ready" else word
 
 
-def _word(pipe: int) -> str:
-    """`ready`, or why not."""
+def _spawn(root: Root, argv: list[str], env: dict[str, str]) -> int:
+    log = (os.POSIX_SPAWN_OPEN, 2, root.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
+    return os.posix_spawnp(
+        argv[0],
+        argv,
+        env,
+        file_actions=[*quiet, log],
+        setsid=True,
+        setsigmask=[],
+        setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+    )
+
+
+def _word(pipe: int) -> str | None:
+    """`ready`, or why not; None when not even `begun` was said."""
     said = b""
     while select.select([pipe], [], [], READY_S)[0]:
         data = os.read(pipe, 4096)
         said += data
-        if not data or b"\n" in said:
-            text = said.decode(errors="replace").strip()
-            return text.removeprefix("error ") or "it ended before it was ready"
+        begun, _, word = said.partition(b"\n")
+        if not data or b"\n" in word:
+            text = word.decode(errors="replace").strip()
+            return text.removeprefix("error ") or "it ended before it was ready" if begun else None
     return f"no word from it in {READY_S:.0f} s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from orchctl.errors import BadInput
+from orchctl.settings import Root
 
 
 def environment() -> dict[str, str]:
@@ -44,12 +45,42 @@ def soft_limits() -> dict[str, int]:
 
 
 def start_ticks(pid: int) -> int:
-    """When a process started, in clock ticks since boot; with its number, that names it for ever."""
+    """When a process started, in clock ticks since boot; with its number, that names it for ever.
+
+    A zombie is no process any more, and a thread is none: both have a directory in /proc.
+    """
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            state, *rest = file.read().rpartition(b")")[2].split()
-    except (OSError, ValueError):
+        held = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                state, *rest = file.read().rpartition(b")")[2].split()
+        finally:
+            if held is not None:
+                os.close(held)
+    except (OSError, OverflowError):
         state, rest = b"Z", []
-    if state == b"Z":
+    if state in (b"Z", b"X"):
         raise BadInput(f"there is no process {pid} to be bound to", code="no-such-process")
     return int(rest[18])
+
+
+def default_shell(root: Root) -> str:
+    """The one in the settings, else the password entry's."""
+    import pwd
+
+    from orchctl import config
+
+    if chosen := config.read(root.config).shell:
+        return chosen
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    except KeyError:
+        return "/bin/sh"
+
+
+def current_directory() -> str:
+    """Where we are."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise BadInput("the current directory no longer exists; say where with -w", code="bad-cwd") from None

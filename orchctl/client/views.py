@@ -3,6 +3,7 @@
 *text*  the terminal's newline mapping undone, escapes kept: for pipes.
 *safe*  text with everything but colour, tab and newline made visible: for a person's terminal,
         so that a log can never act on it.
+*plain* text as it stands in the end: no escapes, and of a line written over only the last state.
 """
 
 from __future__ import annotations
@@ -145,6 +146,26 @@ class SafeView:
         if not final and (cut := _UNFINISHED.search(text)):
             self._held, text = text[cut.start() :], text[: cut.start()]
         return visible(text).encode()
+
+
+class PlainView:
+    """What stands in each line when it is over. It comes then; a line that grows very long comes in parts."""
+
+    def __init__(self) -> None:
+        from orchctl.client.plain import Lines  # only who wants this view pays for it
+
+        self._text = TextView()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._lines = Lines()
+
+    def feed(self, data: bytes) -> bytes:
+        """The lines that are over by now."""
+        return self._lines.feed(self._decoder.decode(self._text.feed(data))).encode()
+
+    def end(self) -> bytes:
+        """The rest, whatever it is."""
+        rest = self._lines.feed(self._decoder.decode(self._text.end(), final=True))
+        return (rest + self._lines.end()).encode()
 
 
 def _spell(char: str) -> str:

@@ -1,6 +1,7 @@
 """One command in a live shell, followed by its marks. Pure: pieces of output in, the end out.
 
-P;k;status   a prompt is about to be shown, the k-th
+P;k;status   a prompt is about to be shown, the k-th; some shells add their option letters, the status of the last
+             command if it came to its end, and its id, because it may not have been able to say so itself
 B;id;…       our line was run
 C;id         the next byte is the command's
 D;id;status  the byte before was its last
@@ -9,6 +10,7 @@ A;id         what follows is the prompt's, unless D comes yet
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchctl.core.marks import Mark
@@ -30,13 +32,22 @@ class End:
 class Execution:
     """Knows where the command's output begins, and whether it has ended."""
 
-    def __init__(self, exec_id: str, prompts: int) -> None:
+    def __init__(
+        self,
+        exec_id: str,
+        prompts: int,
+        exit_code: Callable[[int], int] = lambda status: status & 255,
+        lead_bytes: int = 0,
+    ) -> None:
         self._id = exec_id
+        self._exit_code = exit_code
+        self._lead_bytes = lead_bytes  # that the shell draws before the mark in its prompt
         self._prompts = prompts
         self.began_at: int | None = None  # the end of B
         self.output_at: int | None = None  # the end of C
         self.prompt_at: int | None = None  # the start of A
         self.dropped = False  # a prompt came, and our line had not been run
+        self.unheard = False  # it had been run, but could make no marks
 
     def take(self, mark: Mark) -> End | None:
         """What a mark means for this command; marks of others, and replays of old ones, mean nothing."""
@@ -51,16 +62,21 @@ class Execution:
             return self._end(_number(mark, 1), "marks", mark.start)
         elif mark.kind == "P" and _number(mark, 0) > self._prompts:
             self._prompts = _number(mark, 0)
-            if self.began_at is None:
+            if self.began_at is None and mark.args[4:5] == (self._id,):
+                self.unheard = True
+            elif self.began_at is None:
                 self.dropped = True
+            elif mark.args[3:4] not in ((), ("",)):
+                return self._end(_number(mark, 3), "marks", mark.start - self._lead_bytes)
             else:  # it never came to its own end, so it was cancelled: 0 is no answer then
-                return self._end(_number(mark, 1) or INTERRUPTED, "prompt", self.prompt_at or mark.start)
+                drawn_at = self.prompt_at or mark.start - self._lead_bytes
+                return self._end(_number(mark, 1) or INTERRUPTED, "prompt", drawn_at)
         return None
 
     def _end(self, code: int, completion: str, end: int) -> End:
         ran = self.output_at is not None
         start = self.output_at if self.output_at is not None else self.began_at
-        return End(code & 255, completion, start or 0, end, ran)
+        return End(self._exit_code(code), completion, start or 0, end, ran)
 
 
 def _number(mark: Mark, index: int) -> int:

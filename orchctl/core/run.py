@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from orchctl.core import lifecycle
@@ -39,11 +39,20 @@ class Run:
     failure: tuple[str, int] | None = None
     prompts: bool = False  # a shell of ours: live from its first prompt on
     prompted_once: bool = False
+    name: str | None = None  # what it was called later than at its start
+    labels: dict[str, str] = field(default_factory=dict)
 
     def apply(self, record: Record) -> None:
         """Take one record in; a type from the future is passed over. A start after the end is a new run."""
         if record.get("type") == "started" and self.state is State.CLOSED:
-            self.__init__(cols=self.cols, rows=self.rows, number=self.number, prompts=self.prompts)  # type: ignore[misc]
+            self.__init__(  # type: ignore[misc]
+                cols=self.cols,
+                rows=self.rows,
+                number=self.number,
+                prompts=self.prompts,
+                name=self.name,
+                labels=self.labels,
+            )
         rule = _RULES.get(record.get("type", ""))
         if rule is not None:
             rule(self, record)
@@ -86,6 +95,14 @@ def _prompted(run: Run, _: Record) -> None:
     run.prompted()
 
 
+def _renamed(run: Run, record: Record) -> None:
+    run.name = record["name"]
+
+
+def _labelled(run: Run, record: Record) -> None:
+    run.labels = dict(record["labels"])
+
+
 def _kill(run: Run, record: Record) -> None:
     if run.kill_reason is None and run.state is not State.CLOSED:
         run.kill_reason = record.get("reason", "asked")
@@ -126,6 +143,8 @@ _RULES: dict[str, Callable[[Run, Record], None]] = {
     "failed": _failed,
     "prompted": _prompted,
     "resized": _resized,
+    "renamed": _renamed,
+    "labelled": _labelled,
     "kill": _kill,
     "paused": _paused,
     "unpaused": _paused,

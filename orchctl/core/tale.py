@@ -26,6 +26,9 @@ class Tale:
         run, time = max(1, self._run.number), record.get("time")
         if (self._run.number, self._run.state) != before:
             return {"type": "session.state", "run": run, "time": time, "state": str(self._run.state), **self._more()}
+        if record.get("type") in ("renamed", "labelled"):
+            what: Record = {name: record[name] for name in ("name", "labels", "who") if name in record}
+            return {"type": "session.state", "run": run, "time": time, "state": str(self._run.state), **what}
         if record.get("type") == "dropped":
             return {"type": "gap", "run": run, "time": time, "first": record["first"], "end": record["end"]}
         if record.get("type") == "fs-error":

@@ -1,38 +1,67 @@
 """What a client hears when no supervisor can be started: the protocol's error, made by hand.
 
-The zygote must not import the protocol; a test has the client read this.
+The zygote must not import the protocol; a test has the client read this. Of what clients say it understands one
+word, `supervisor.stop`: in this state nobody else could obey it. It ends the daemon and leaves the sessions.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
+import select
 import socket
 import struct
 
+from orchctl.keeper.audience import peer_uid
+
+HEAR_S = 0.5  # a client speaks as soon as it is connected
+_HEAR_BYTES = 1 << 16
 _CONTROL = 1  # as in protocol/framing.py: u32 length | u8 kind | payload
-_FAILED = {
-    "id": 0,
-    "kind": "failed",
-    "error": "SupervisorUnreachable",
-    "code": "degraded",
-    "message": "the supervisor does not start; see 'supervisor.log' in the state directory. Sessions go on",
-}
+_HEAD = struct.Struct(">IB")
 
 
-def _frame() -> bytes:
+def frame(how: str) -> bytes:
     """An error instead of a hello: with one before it, the client would ask first and meet a closed door."""
-    text = json.dumps(_FAILED, separators=(",", ":")).encode("ascii")
-    return struct.pack(">IB", len(text), _CONTROL) + text
+    failed = {
+        "id": 0,
+        "kind": "failed",
+        "error": "SupervisorUnreachable",
+        "code": "degraded",
+        "message": f"the supervisor does not start: the last one ended {how}; see 'supervisor.log' in the state "
+        "directory. Sessions go on, and 'orchctl supervisor stop --leave' ends the attempts",
+    }
+    text = json.dumps(failed, separators=(",", ":")).encode("ascii")
+    return _HEAD.pack(len(text), _CONTROL) + text
 
 
-def answer(listener: socket.socket) -> None:
-    """Everybody who waits at the door."""
+def answer(listener: socket.socket, how: str) -> bool:
+    """Everybody who waits at the door; whether one of them asked us to stop."""
+    stop = False
     with contextlib.suppress(BlockingIOError):
-        while True:
+        while not stop:
             connection, _ = listener.accept()
             with connection, contextlib.suppress(OSError):
-                connection.send(FRAME, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+                stop = peer_uid(connection) == os.geteuid() and _asks_to_stop(_heard(connection))
+                if not stop:
+                    connection.send(frame(how), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+    return stop
 
 
-FRAME = _frame()
+def _heard(connection: socket.socket) -> bytes:
+    connection.setblocking(False)
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    return connection.recv(_HEAR_BYTES) if poll.poll(HEAR_S * 1000) else b""
+
+
+def _asks_to_stop(data: bytes) -> bool:
+    """Whether one of these frames is the request. Sessions cannot be ended by us, so that is refused."""
+    while len(data) >= _HEAD.size:
+        length, _ = _HEAD.unpack_from(data)
+        text, data = data[_HEAD.size : _HEAD.size + length], data[_HEAD.size + length :]
+        with contextlib.suppress(ValueError, RecursionError):
+            said = json.loads(text)
+            if isinstance(said, dict) and said.get("kind") == "supervisor.stop":
+                return not said.get("kill")
+    return False

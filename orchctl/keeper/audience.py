@@ -47,7 +47,7 @@ class Audience:
             connection, _address = self._listener.accept()
         except OSError:
             return
-        if _peer_uid(connection) != os.geteuid():
+        if peer_uid(connection) != os.geteuid():
             connection.close()
             return
         self.greet(connection)
@@ -108,7 +108,8 @@ def received(connection: socket.socket) -> bytes | None:
         return b""
 
 
-def _peer_uid(connection: socket.socket) -> int:
+def peer_uid(connection: socket.socket) -> int:
+    """Whose process is at the other end."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
     uid: int = _PEER.unpack(credentials)[1]
     return uid

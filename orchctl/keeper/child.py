@@ -32,15 +32,25 @@ class StartFailed(Exception):
         self.error = error
 
 
-def open_terminal(cols: int, rows: int) -> tuple[int, int]:
+def open_terminal(cols: int, rows: int, *, echo: bool = True) -> tuple[int, int]:
     """A PTY of that size: master (non-blocking, for ever) and slave, to be closed once the program has it."""
     master, slave = os.openpty()
     resize(master, cols, rows)
     modes = termios.tcgetattr(slave)
     modes[3] |= termios.NOFLSH  # an interrupt must not throw away output that nobody has read yet
     termios.tcsetattr(slave, termios.TCSANOW, modes)
+    if not echo:
+        set_echo(slave, on=False)
     os.set_blocking(master, False)
     return master, slave
+
+
+def set_echo(terminal: int, *, on: bool) -> None:
+    """Whether the terminal shows what is typed; a terminal that is gone stays as it is."""
+    with contextlib.suppress(OSError, termios.error):
+        modes = termios.tcgetattr(terminal)
+        modes[3] = modes[3] | termios.ECHO if on else modes[3] & ~termios.ECHO
+        termios.tcsetattr(terminal, termios.TCSANOW, modes)
 
 
 def resize(master: int, cols: int, rows: int) -> None:

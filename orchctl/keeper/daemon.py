@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 
-from orchctl.keeper import orphans, pair
+from orchctl.keeper import orphans, owner, process
 from orchctl.keeper.footing import Door, bind, own_stdio, roll_log, say
 from orchctl.keeper.zygote import Zygote
 
@@ -22,6 +22,7 @@ _PAST_OUR_FDS = 1 << 16
 
 def main() -> None:
     """ROOT [--foreground] [--ready FD] | ROOT --adopt LISTENER LOCK CHANNEL | ROOT --succeed LISTENER LOCK TRIAL."""
+    process.shut_out_others()
     root, *words = sys.argv[1:]
     os.chdir("/")
     os.umask(0o077)
@@ -29,11 +30,14 @@ def main() -> None:
     foreground = "--foreground" in words
     for fd in (kept := [*ready, *adopted, *succeeding]):
         os.set_inheritable(fd, False)
+    for fd in ready:  # whoever was asked to run us has done so
+        with contextlib.suppress(OSError):
+            os.write(fd, b"begun\n")
     if not foreground:
         roll_log(root)
         _become_daemon(root, kept, forked=bool(succeeding))  # its parent is the one that judges it
-    pair.name_process(orphans.ZYGOTE)
-    pair.become_subreaper()
+    process.set_name(orphans.ZYGOTE)
+    process.become_subreaper()
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     orphans.forget_old(root)
     held = adopted or succeeding
@@ -46,6 +50,7 @@ def main() -> None:
     ours = zygote.run(ready[0] if ready else None, socket.socket(fileno=succeeding[2]) if succeeding else None)
     if ours:
         _remove_sockets(root)
+        owner.clear_up(root)
     os._exit(0)
 
 

@@ -43,6 +43,7 @@ def bind(folder: str, name: str, backlog: int) -> socket.socket:
 
 def say(text: str) -> None:
     """One line in the log."""
+    follow_log()
     os.write(2, f"{time.strftime('%Y-%m-%dT%H:%M:%S')} zygote {os.getpid()}: {text}\n".encode(errors="replace"))
 
 
@@ -57,10 +58,24 @@ def own_stdio(root: str) -> None:
 
 
 def roll_log(root: str) -> None:
-    """Keep it and two older ones."""
+    """Keep it and two older ones. Who has it open writes on into the older one, until it follows."""
     path = f"{root}/supervisor.log"
     with contextlib.suppress(FileNotFoundError):
         if os.stat(path).st_size > LOG_LIMIT_BYTES:
             for older, newer in ((f"{path}.2", f"{path}.1"), (f"{path}.1", path)):
                 with contextlib.suppress(FileNotFoundError):
                     os.rename(newer, older)
+
+
+def follow_log() -> None:
+    """If what we write to was rolled away, go on in the new one; every writer does so before it writes."""
+    with contextlib.suppress(OSError):
+        folder, rolled, _ = os.readlink("/proc/self/fd/2").rpartition("/supervisor.log.")
+        if rolled:
+            own_stdio(folder)
+
+
+def follow_or_roll_log(root: str) -> None:
+    """For the one that looks after it."""
+    roll_log(root)
+    follow_log()

@@ -9,13 +9,14 @@ from the zygote, which inherits the program, or nobody knows.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import signal
 import socket
 import time
 
-from orchctl.keeper import killing, pair, tree, wire
+from orchctl.keeper import killing, pair, tree, waiting, wire
 from orchctl.keeper.killing import Killing
 from orchctl.keeper.limits import GRACE_S, Limits
 from orchctl.keeper.pair import Pair
@@ -126,9 +127,9 @@ class Keeper:
         os.close(self._wake)
         self._link.close()
 
-    def _tell(self, kind: int) -> None:
+    def _tell(self, kind: int, payload: bytes = b"") -> None:
         with contextlib.suppress(OSError):  # a dead mover is noticed by reaping it
-            self._link.sendall(wire.frame(kind))
+            self._link.sendall(wire.frame(kind, payload))
 
     def _hear_mover(self) -> None:
         try:
@@ -149,6 +150,9 @@ class Keeper:
             elif kind == pair.ASKED_TO_GO_ON:
                 killing.unpause(self._below)
                 self._record("unpaused")
+            elif kind == pair.ASKED_IF_WAITING:
+                seen = waiting.seen(self._pair, leave_out=self._mover) if self._ended_at is None else waiting.NOTHING
+                self._tell(pair.WAITS, payload + json.dumps(seen).encode("ascii"))
 
     # the end
 

@@ -86,22 +86,13 @@ def signal_program(shared: Pair, number: int) -> None:
         tree.send([shared.child], signal.Signals(number))
 
 
-def start_ticks(pid: int) -> int:
-    """When a process started, in clock ticks since boot; with its number, that names it for ever."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
 def open_process(pid: int, ticks: int) -> int:
     """A descriptor for that very process; -1 when it is gone, or the kernel has none to give."""
     try:
         fd = os.pidfd_open(pid)
     except (OSError, AttributeError):
         return -1
-    if ticks and start_ticks(pid) != ticks:
+    if ticks and tree.start_ticks(pid) != ticks:
         os.close(fd)
         return -1
     return fd

@@ -11,9 +11,11 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import replace
 
 from orchctl.core import journal, layout, segments
-from orchctl.keeper import child, killing, pair, plan
+from orchctl.keeper import child, killing, pair, plan, process, tree
+from orchctl.keeper.footing import follow_log
 from orchctl.keeper.keeper import AGAIN_S, BecomeMover, Keeper
 from orchctl.keeper.limits import Limits
 from orchctl.keeper.mover import Mover, Orphaned, hello
@@ -29,8 +31,8 @@ def begin(folder: str, listener: socket.socket, first: socket.socket) -> None:
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        pair.name_process("orchctl-keeper")
-        pair.become_subreaper()
+        process.set_name("orchctl-keeper")
+        process.become_subreaper()
         what = plan.read(folder)
         shared = _start(folder, listener, first, what)
         if shared is not None:
@@ -46,12 +48,14 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: pla
     made = os.O_CREAT | os.O_CLOEXEC
     log = os.open(f"{folder}/{layout.JOURNAL}", os.O_WRONLY | os.O_APPEND | made, 0o600)
     pair.reserve(log)
-    run, offset = _next_run(folder)
+    run, offset, size = _next_run(folder)
+    if size is not None:
+        what = replace(what, cols=size[0], rows=size[1])
     os.close(os.open(f"{folder}/{layout.segment(offset)}", os.O_WRONLY | made, 0o600))
     master, sources, theirs = _ends(what)
     pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # for ever, and of the default size
     shared = Pair(folder, listener, master, sources, pipe, log, what.ring_bytes, what.idle_s, 0, os.getpid())
-    shared.terminal = what.terminal
+    shared.terminal, shared.env = what.terminal, what.env
     try:
         shared.child = child.start(what, os.ttyname(theirs[0]) if what.terminal else theirs)
     except child.StartFailed as error:
@@ -61,26 +65,30 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: pla
     for fd in {*theirs}:
         os.close(fd)
     shared.pidfd = killing.open_process(shared.child, 0)
-    shared.ticks = killing.start_ticks(shared.child)
+    shared.ticks = tree.start_ticks(shared.child)
     name = os.path.basename(folder)
     told = {"pid": shared.child, "ticks": shared.ticks, "keeper": shared.keeper, "run": run, "session": name}
     shared.record("started", **told, offset=offset)
     return shared
 
 
-def _next_run(folder: str) -> tuple[int, int]:
-    """Which run this is, and where its output begins: in a segment of its own, because the last one may be sealed."""
+def _next_run(folder: str) -> tuple[int, int, tuple[int, int] | None]:
+    """Which run this is, where its output begins, and the size that its terminal was given last.
+
+    Its output begins in a segment of its own, because the last one may be sealed.
+    """
     with open(f"{folder}/{layout.JOURNAL}", "rb") as file:
         records = journal.decode(file.read()).records
     starts = segments.starts(os.listdir(f"{folder}/{layout.OUTPUT}"))
     end = starts[-1] + os.stat(f"{folder}/{layout.segment(starts[-1])}").st_size if starts else 0
-    return 1 + sum(record["type"] == "started" for record in records), end
+    sizes = [(record["cols"], record["rows"]) for record in records if record["type"] == "resized"]
+    return 1 + sum(record["type"] == "started" for record in records), end, sizes[-1] if sizes else None
 
 
 def _ends(what: plan.Plan) -> tuple[int, dict[int, int], tuple[int, int, int]]:
     """Where to type, what to read as which stream, and the program's own ends."""
     if what.terminal:
-        master, slave = child.open_terminal(what.cols, what.rows)
+        master, slave = child.open_terminal(what.cols, what.rows, echo=what.echo)
         return master, {master: 0}, (slave, slave, slave)
     (stdin, stdout, stderr), theirs = child.open_pipes()
     return stdin, {stdout: 1, stderr: 2}, theirs
@@ -94,7 +102,7 @@ def _live(shared: Pair, limits: Limits, first: socket.socket | None) -> None:
             return
         except BecomeMover as new:
             link, first = new.link, new.first
-        pair.name_process("orchctl-mover")
+        process.set_name("orchctl-mover")
         mover = _mover(shared, link, first)
         try:
             mover.run()
@@ -102,8 +110,8 @@ def _live(shared: Pair, limits: Limits, first: socket.socket | None) -> None:
             mover.leave()
         first = None
         shared.keeper, shared.parent = os.getpid(), False
-        pair.name_process("orchctl-keeper")
-        pair.become_subreaper()
+        process.set_name("orchctl-keeper")
+        process.become_subreaper()
 
 
 def _mover(shared: Pair, link: socket.socket, first: socket.socket | None) -> Mover:
@@ -122,4 +130,5 @@ def complain() -> None:
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+        follow_log()
         os.write(2, f"pid {os.getpid()}: {type(error).__name__}: {error} at {where}\n".encode(errors="replace"))

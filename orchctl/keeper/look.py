@@ -6,8 +6,8 @@ import os
 import termios
 from typing import Any
 
-_READ = 0
-_WAITS = (7, 23, 270, 271, 232, 281)  # poll select pselect6 ppoll epoll_wait epoll_pwait, on x86-64
+from orchctl.keeper import syscalls
+
 # Of /proc/PID/stat, counted from the state on. The stack lies elsewhere in every program that is started.
 _STACK_FIELD = 25
 
@@ -65,13 +65,13 @@ def _cwd(pid: int) -> str | None:
 
 def _reads_terminal(pid: int) -> bool:
     """Whether it sleeps in a read of, or a wait for, its terminal."""
-    try:
-        with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
-            words = file.read().split()
-        if words[0] == "running":
-            return False
-        if int(words[0]) == _READ:
-            return os.readlink(f"/proc/{pid}/fd/{int(words[1], 16)}").startswith(("/dev/pts/", "/dev/tty"))
-        return int(words[0]) in _WAITS
-    except (OSError, ValueError, IndexError):
+    call = syscalls.sleeps_in(pid, pid)
+    if call is None:
         return False
+    name, arguments = call
+    if name in syscalls.READS:
+        try:
+            return os.readlink(f"/proc/{pid}/fd/{arguments[0]}").startswith(("/dev/pts/", "/dev/tty"))
+        except OSError:
+            return False
+    return name in syscalls.POLLS

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from orchctl.core import layout
 from orchctl.disk import REAL
-from orchctl.keeper import child, killing, look, pair, tree, wire
+from orchctl.keeper import child, killing, look, pair, plan, tree, wire
 from orchctl.keeper.audience import Audience, received
 from orchctl.keeper.clockwork import Clockwork
 from orchctl.keeper.conduit import Closed, Conduit, PipesConduit
@@ -65,6 +65,7 @@ class Mover:
         self._active_at = time.monotonic()
         self._typed_at = 0
         self._watching: dict[int, int] = {}
+        self._asking: dict[bytes, int] = {}  # who waits for the keeper's word on who waits for input
         self._typist = Typist(shared.master, self._receipt, terminal=shared.terminal)
         self._poll = select.poll()
         self._armed: dict[int, int] = {}
@@ -233,13 +234,16 @@ class Mover:
         data = received(self._link)
         if not data:
             raise Orphaned
-        for kind, _payload in self._link_words.feed(data):
+        for kind, payload in self._link_words.feed(data):
             if kind == pair.ENDED:
                 self._ended_at = self._last_byte_at = time.monotonic()
                 if not self._open:
                     self._tell_keeper(pair.DRAINED, wire.OFFSET.pack(self._log.end))
             elif kind == pair.RECORDED:
                 self._audience.tell_all(wire.frame(wire.JOURNAL))
+            elif kind == pair.WAITS:
+                asker = self._asking.pop(payload[: wire.OFFSET.size], -1)
+                self._audience.send(asker, wire.frame(wire.WAITS, payload))
             elif kind == pair.FINISH:
                 self._finish()
 
@@ -266,6 +270,7 @@ class Mover:
     def left(self, fd: int) -> None:
         """A supervisor is gone."""
         self._watching.pop(fd, None)
+        self._asking = {number: one for number, one in self._asking.items() if one != fd}
         self._holds.leave(fd, time.monotonic())
 
     def obey(self, fd: int, kind: int, payload: bytes) -> None:
@@ -281,13 +286,15 @@ class Mover:
     def _type(self, fd: int, payload: bytes) -> None:
         self._active_at = time.monotonic()
         before = self._log.end + self._conduit.pending
-        if self._typist.add(fd, payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :], time.monotonic()):
+        once, data = payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :]
+        if self._typist.add(fd, once, data, time.monotonic()) and not once.startswith(wire.ANSWER):
             self._typed_at = before
 
     def _resize(self, _: int, payload: bytes) -> None:
         cols, rows = wire.SIZE.unpack(payload)
         child.resize(self._pair.master, cols, rows)
-        if self._pair.record("resized", cols=cols, rows=rows):
+        at = self._log.end + self._conduit.pending
+        if self._pair.record("resized", cols=cols, rows=rows, offset=at):
             self._audience.tell_all(wire.frame(wire.JOURNAL))
 
     def _kill(self, _: int, payload: bytes) -> None:
@@ -304,6 +311,11 @@ class Mover:
         """What runs besides the program."""
         left = [pid for pid in killing.members(self._pair, leave_out=os.getpid()) if pid != self._pair.child]
         self._audience.send(fd, wire.frame(wire.LEFT, json.dumps(left).encode("ascii")))
+
+    def _keep_environment(self, fd: int, _: bytes) -> None:
+        with contextlib.suppress(OSError):  # then the next run has that of whoever asks for it
+            plan.keep_environment(self._pair.folder, self._pair.env)
+        self._audience.send(fd, wire.frame(wire.KEPT))
 
     def _hold(self, fd: int, payload: bytes) -> None:
         (offset,) = wire.OFFSET.unpack(payload)
@@ -323,10 +335,19 @@ class Mover:
         seen = look.seen(self._pair.master, self._pair.child) | {"typed_at": self._typed_at}
         self._audience.send(fd, wire.frame(wire.SEEN, json.dumps(seen).encode("ascii")))
 
+    def _does_it_wait(self, fd: int, payload: bytes) -> None:
+        wire.OFFSET.unpack(payload)
+        self._asking[payload] = fd
+        self._tell_keeper(pair.ASKED_IF_WAITING, payload)
+
+    def _echo(self, _: int, payload: bytes) -> None:
+        if self._pair.terminal:
+            child.set_echo(self._pair.master, on=bool(*wire.NUMBER.unpack(payload)))
+
     def _sweep(self, fd: int, payload: bytes) -> None:
         since, number = wire.SWEEPING.unpack(payload)
         below = killing.members(self._pair, leave_out=os.getpid())
-        young = [pid for pid in below if pid != self._pair.child and killing.start_ticks(pid) >= since]
+        young = [pid for pid in below if pid != self._pair.child and tree.start_ticks(pid) >= since]
         tree.send(young, *([signal.Signals(number)] if number else []))
         self._audience.send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(len(young))))
 
@@ -361,6 +382,9 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.PAUSE: Mover._pause,
     wire.SIGNAL_PROGRAM: Mover._signal_program,
     wire.WHO_IS_LEFT: Mover._left,
+    wire.KEEP_ENVIRONMENT: Mover._keep_environment,
+    wire.DOES_IT_WAIT: Mover._does_it_wait,
+    wire.ECHO: Mover._echo,
 }
 
 

@@ -23,16 +23,19 @@ def forget_old(root: str) -> None:
             os.truncate(f"{root}/{layout.ORPHANS}", 0)
 
 
-def reap(root: str, own: set[int]) -> None:
-    """Everything that has ended; what is not `own`, by fork, is an orphan, or another zygote."""
+def reap(root: str, own: set[int]) -> dict[int, str]:
+    """Everything that has ended; what is not `own`, by fork, is an orphan, or another zygote. How our own ended."""
+    how = {}
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
-            pid = ended.si_pid
-            if pid not in own:
-                status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-                _record(root, pid, status)
+            pid, exited = ended.si_pid, ended.si_code == os.CLD_EXITED
+            if pid in own:
+                how[pid] = f"with status {ended.si_status}" if exited else f"by signal {ended.si_status}"
+            else:
+                _record(root, pid, ended.si_status if exited else -ended.si_status)
             os.waitpid(pid, 0)
             own.discard(pid)
+    return how
 
 
 def children() -> dict[int, str]:

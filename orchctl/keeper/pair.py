@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from orchctl.core import journal, layout
@@ -20,6 +20,7 @@ from orchctl.core import journal, layout
 ENDED = ord("e")  # the program was reaped: say when its output has ended
 RECORDED = ord("r")  # run.jnl grew: tell the supervisor
 FINISH = ord("f")  # nothing is left: go
+WAITS = ord("w")  # the answer to ASKED_IF_WAITING: its u64, then JSON
 
 # mover → keeper
 DRAINED = ord("d")  # u64: the log ends here, nobody can write any more
@@ -27,12 +28,11 @@ QUIET = ord("q")  # u64: the log ends here for now, but something still holds th
 ASKED_TO_KILL = ord("k")  # f64 seconds of grace
 ASKED_TO_PAUSE = ord("p")
 ASKED_TO_GO_ON = ord("u")
+ASKED_IF_WAITING = ord("w")  # u64: whether anybody sleeps until there is input; only an ancestor may look
 IDLE = ord("i")  # nothing was written or typed for too long
 
 RESERVE_BYTES = 1 << 13
 _KEEP_SIZE = 1
-_PR_SET_NAME = 15
-_PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -52,6 +52,7 @@ class Pair:
     keeper: int
     pidfd: int = -1  # of the program
     ticks: int = 0  # when the program started
+    env: dict[str, str] = field(default_factory=dict)  # what the program was started with; nowhere else but here
     terminal: bool = True
     parent: bool = True  # whether the keeper is the program's own parent, and will hear how it ended
     unrecorded: bytes = b""  # what the disk has not taken yet
@@ -97,15 +98,3 @@ def reserve(fd: int) -> None:
     if _libc is not None:
         size = os.fstat(fd).st_size
         _libc.fallocate(fd, _KEEP_SIZE, ctypes.c_int64(size), ctypes.c_int64(RESERVE_BYTES))
-
-
-def name_process(name: str) -> None:
-    """What `ps` shows, 15 bytes at most."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
-
-
-def become_subreaper() -> None:
-    """Orphans below this process become its children, whatever they did to get away."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

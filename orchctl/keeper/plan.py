@@ -28,11 +28,22 @@ class Plan:
     cols: int
     rows: int
     terminal: bool
+    echo: bool
     ring_bytes: int
     timeout_s: float | None
     idle_s: float | None
     bind_pid: int | None
     bind_ticks: int
+
+
+def keep_environment(folder: str, env: dict[str, str]) -> None:
+    """For the next run, which reads and removes it."""
+    path = os.path.join(folder, layout.ENVIRONMENT)
+    temporary = f"{path}.kept"  # not the name that a supervisor uses
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="ascii") as file:
+        json.dump(env, file)
+    os.rename(temporary, path)
 
 
 def read(folder: str) -> Plan:
@@ -54,6 +65,7 @@ def read(folder: str) -> Plan:
         cols=spec["cols"],
         rows=spec["rows"],
         terminal=spec.get("backend", "pty") != "pipe",
+        echo=spec.get("echo", True),
         ring_bytes=spec.get("ring_bytes", RING_BYTES),
         timeout_s=spec.get("timeout_s"),
         idle_s=spec.get("idle_s"),

@@ -9,8 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterator
 
 ZYGOTE = "orchctl-zygote"
+_NAME = f"{ZYGOTE}\n".encode()
+_MODULE = b"\0-m\0orchctl.keeper\0"  # as it was started; what it runs, `exe`, only root can see
+_TICKS = 19  # of /proc/PID/stat, counted from the state on: when it started
+_started: dict[int, int] = {}  # when those that the last walk saw were started
 
 
 def children(pid: int) -> list[int]:
@@ -34,8 +39,8 @@ def descendants(root: int, *, leave_out: int) -> list[int]:
 def is_daemon(pid: int) -> bool:
     """Whether it is a zygote: one that was started from inside a session is below it, and still nothing of it."""
     try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read() == f"{ZYGOTE}\n" and os.path.samefile(f"/proc/{pid}/exe", "/proc/self/exe")
+        with open(f"/proc/{pid}/comm", "rb") as name, open(f"/proc/{pid}/cmdline", "rb") as words:
+            return name.read() == _NAME and _MODULE in words.read()
     except OSError:
         return False
 
@@ -52,11 +57,39 @@ def of_session(leader: int) -> list[int]:
 
 
 def send(pids: list[int], *signals: signal.Signals) -> None:
-    """Each signal to each process; those that are gone, or not ours to signal, are passed over."""
+    """Each signal to each process; those that are gone, or not ours to signal, are passed over.
+
+    Never to a stranger that has got the number meanwhile: what was found in the last walk is held, and compared.
+    """
     for pid in pids:
-        for number in signals:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
+        with contextlib.suppress(ProcessLookupError, PermissionError), _held(pid) as held:
+            for number in signals if start_ticks(pid) == _started.get(pid, start_ticks(pid)) else ():
+                os.kill(pid, number) if held is None else signal.pidfd_send_signal(held, number)
+
+
+@contextlib.contextmanager
+def _held(pid: int) -> Iterator[int | None]:
+    """A descriptor for whoever has that number now; none where the kernel has none to give."""
+    try:
+        held = os.pidfd_open(pid)
+    except ProcessLookupError:
+        raise
+    except (OSError, AttributeError):
+        yield None
+        return
+    try:
+        yield held
+    finally:
+        os.close(held)
+
+
+def start_ticks(pid: int) -> int:
+    """When a process started, in clock ticks since boot; with its number, that names it for ever."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[_TICKS])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _below(parents: dict[int, int]) -> dict[int, list[int]]:
@@ -69,13 +102,16 @@ def _below(parents: dict[int, int]) -> dict[int, list[int]]:
 def _all() -> dict[int, tuple[int, int]]:
     """Parent and terminal session of every process that is not a mere entry waiting to be reaped."""
     found = {}
+    _started.clear()
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             with (
                 contextlib.suppress(OSError, ValueError, IndexError),
                 open(f"/proc/{entry}/stat", "rb") as file,
             ):
-                state, parent, _, session = file.read().rpartition(b")")[2].split()[:4]
+                words = file.read().rpartition(b")")[2].split()
+                state, parent, _, session = words[:4]
                 if state != b"Z":
                     found[int(entry)] = int(parent), int(session)
+                    _started[int(entry)] = int(words[_TICKS])
     return found

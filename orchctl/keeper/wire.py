@@ -26,6 +26,9 @@ ROLL = ord("N")  # begin a new segment
 PAUSE = ord("P")  # u32: 1 stops all its processes, 0 lets them go on
 SIGNAL_PROGRAM = ord("Z")  # u32 signal number, for the program itself
 WHO_IS_LEFT = ord("Q")  # tell me which processes run besides the program
+KEEP_ENVIRONMENT = ord("E")  # another run will follow: write down the environment that this one was started with
+DOES_IT_WAIT = ord("A")  # u64 of the asker's choice: tell me whether anybody in it sleeps until there is input
+ECHO = ord("O")  # u32: 1 has the terminal show what is typed, 0 not
 
 # pair → supervisor
 HELLO = ord("h")  # JSON: protocol, keeper, mover, child, stalled
@@ -35,6 +38,8 @@ SEEN = ord("s")  # JSON: foreground group, its name, terminal modes, where the l
 SWEPT = ord("x")  # u32: how many processes that was
 STALLED = ord("b")  # UTF-8: why the log takes no more bytes, or nothing once it does
 LEFT = ord("q")  # JSON: their numbers
+KEPT = ord("k")  # the environment is written down
+WAITS = ord("a")  # that u64, then JSON: what the kernel says, whether of the program itself, the terminal's local modes
 TYPED = ord("t")  # 16 bytes of the input's name, u32 bytes taken, u8 outcome
 
 TYPED_ALL = 0
@@ -50,6 +55,7 @@ SECONDS = struct.Struct(">d")
 SWEEPING = struct.Struct(">QI")
 RECEIPT = struct.Struct(">16sIB")
 ONCE_BYTES = 16
+ANSWER = b"\0answer\0"  # how an input is named that nobody typed: a terminal's answer to what its program asked
 NOBODY = (1 << 64) - 1
 
 

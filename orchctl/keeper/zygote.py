@@ -3,10 +3,11 @@
 It also holds the listening socket and the lifetime lock, together with the supervisor, so that a
 client that connects while the supervisor is being replaced waits a moment instead of being refused.
 Keepers inherit neither. Words on its channel, one a line: `spawn ID` with one descriptor, `ready`,
-`stop`, `retire` with one descriptor from the supervisor; `zygote PID`, `go`, `stop` to it.
+`stop`, `retire` with one descriptor from the supervisor; `zygote PID`, `go`, `stop`, `back` to it.
 
-A zygote that is to take over is on trial: until it hears `go` its supervisor may only look, and at the first
-trouble both end. One that was taken over from is retired: it stays for the children it has, to reap them.
+A zygote that is to take over is on trial: until it hears `go` its supervisor may only look. If that supervisor ends
+before it serves, both end, and the old zygote, which has kept the door until then, takes everything back. One that
+was taken over from is retired: it stays for the children it has, to reap them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ import time
 from orchctl.core import layout
 from orchctl.core.backoff import Backoff
 from orchctl.keeper import apology, life, orphans
+from orchctl.keeper.audience import received
 from orchctl.keeper.footing import Door, bind, own_stdio, say
+
+SERVE_S = 10.0  # how long a successor may take to adopt everything; clients wait a little longer for a hello
 
 
 class Zygote:
@@ -34,9 +38,14 @@ class Zygote:
         self._foreground = foreground  # somebody waits for this very process to end
         self._channel: socket.socket | None = None
         self._trial: socket.socket | None = None
+        self._going = False  # on trial, and everything is ours as soon as our supervisor serves
         self._successor: socket.socket | None = None
+        self._serves_by: float | None = None  # a successor that does not is called back
+        self._handed_over = self._took_back = False
+        self._heard = b""  # from a successor
         self._own: set[int] = set()  # what we forked
         self._supervisor = 0
+        self._how = ""  # the last supervisor ended
         self._words = b""
         self._fds: list[int] = []
         self._backoff = Backoff()
@@ -69,7 +78,7 @@ class Zygote:
 
     def _over(self) -> bool:
         if self._door is not None:
-            return self._stopping and self._channel is None
+            return self._stopping and self._channel is None and not self._handed_over
         names = orphans.children().values()
         return not (names if self._foreground else [name for name in names if name != orphans.ZYGOTE])
 
@@ -77,7 +86,8 @@ class Zygote:
         poll = select.poll()
         hopeless = self._backoff.hopeless and self._channel is None and self._door is not None
         listener = self._door.listener if self._door is not None and hopeless else None
-        for one in (self._channel, self._trial, listener):
+        successor = self._successor if self._handed_over else None
+        for one in (self._channel, self._trial, listener, successor):
             if one is not None:
                 poll.register(one, select.POLLIN)
         poll.register(self._woken, select.POLLIN)
@@ -88,13 +98,16 @@ class Zygote:
             self._hear()
         if self._trial is not None and self._trial.fileno() in fds:
             self._hear_verdict()
-        if listener is not None and listener.fileno() in fds:
-            apology.answer(listener)
+        if listener is not None and listener.fileno() in fds and apology.answer(listener, self._how):
+            self._stop()
+        if successor is not None and successor.fileno() in fds:
+            self._hear_successor(successor)
+        if self._serves_by is not None and time.monotonic() >= self._serves_by:
+            self._call_back()
 
     def _wait_ms(self) -> float | None:
-        if self._start_at is None:
-            return None
-        return max(0.0, self._start_at - time.monotonic()) * 1000 + 1
+        due = [at for at in (self._start_at, self._serves_by) if at is not None]
+        return max(0.0, min(due) - time.monotonic()) * 1000 + 1 if due else None
 
     def _start_supervisor(self, ready: int | None) -> None:
         assert self._door is not None
@@ -113,7 +126,8 @@ class Zygote:
         if ready is not None:
             os.close(ready)
         self._channel, self._words, self._ready = ours, b"", False
-        ours.sendall(b"zygote %d\n" % os.getpid())
+        ours.sendall(b"zygote %d\n" % os.getpid() + (b"back\n" if self._took_back else b""))
+        self._took_back = False
 
     def _hear(self) -> None:
         assert self._channel is not None
@@ -130,7 +144,7 @@ class Zygote:
             if word == b"spawn" and self._fds:
                 self._spawn(rest.decode("ascii"), socket.socket(fileno=self._fds.pop(0)))
             elif word == b"ready":
-                self._ready = True
+                self._serving()
             elif word == b"stop":
                 self._stopping = True
             elif word == b"retire" and self._fds:
@@ -149,31 +163,82 @@ class Zygote:
         if self._trial is not None:
             self._give_up()
         if self._successor is not None and not self._stopping:
-            self._retire(self._successor)
+            self._hand_over(self._successor)
         elif not self._stopping:
             delay = self._backoff.died(time.monotonic(), was_ready=self._ready)
             say(f"the supervisor has died; starting another in {delay:.2f} s")
             self._start_at = time.monotonic() + delay
 
-    def _retire(self, successor: socket.socket) -> None:
-        """The successor holds the door; from its `go` on, everything is its."""
+    def _serving(self) -> None:
+        """Our supervisor answers clients; from now on nobody takes anything back."""
+        self._ready = True
+        if self._trial is not None:
+            self._say_on_trial(b"serving\n")
+            self._trial.close()
+            self._trial = None
+
+    def _say_on_trial(self, word: bytes) -> None:
+        if self._trial is not None:
+            with contextlib.suppress(OSError):
+                self._trial.sendall(word)
+
+    def _hand_over(self, successor: socket.socket) -> None:
+        """The successor holds the door too; from its `go` on everything is its, unless it does not come up."""
+        self._handed_over = True
+        self._serves_by = time.monotonic() + SERVE_S
+        with contextlib.suppress(OSError):
+            successor.sendall(b"go\n")
+
+    def _hear_successor(self, successor: socket.socket) -> None:
+        """`serving` or `gone`, both by the zygote; its supervisor says `up`, for the case that its zygote was killed.
+
+        Nothing, and the end: both are gone, because both hold this line until they serve.
+        """
+        said = received(successor)
+        if said is None:
+            return
+        self._heard += said
+        if said and not {b"serving", b"gone"} & set(self._heard.split(b"\n")):
+            return
+        successor.close()
+        self._successor, self._serves_by, self._handed_over = None, None, False
+        taken, self._heard = bool(self._heard) and b"gone" not in self._heard, b""
+        if taken:
+            self._retire()
+        else:
+            say("the new supervisor did not come up; the old version goes on")
+            self._took_back = True
+            self._start_at = None if self._stopping else 0.0
+
+    def _call_back(self) -> None:
+        """It hangs; that it is gone is heard."""
+        self._serves_by = None
+        if self._successor is not None:
+            with contextlib.suppress(OSError):
+                self._successor.sendall(b"back\n")
+
+    def _retire(self) -> None:
         assert self._door is not None
         self._door.close()
         self._door = None
-        with contextlib.suppress(OSError):
-            successor.sendall(b"go\n")
-        successor.close()
         say("another zygote has taken over")
+        if self._stopping:
+            self._pass_on()
 
     def _hear_verdict(self) -> None:
-        """Whether we are to take over: the word comes once the old supervisor is gone."""
+        """Whether we are to take over: `go` comes once the old supervisor is gone, `back` when ours takes too long."""
         assert self._trial is not None
+        said = b""
         with contextlib.suppress(OSError):
-            if self._trial.recv(16) == b"go\n" and self._channel is not None:
-                self._trial.close()
-                self._trial = None
+            said = self._trial.recv(16)
+        if said == b"go\n" and self._channel is not None:
+            self._going = True
+            with contextlib.suppress(OSError):  # that it is gone is heard
                 self._channel.sendall(b"go\n")
-        if self._trial is not None:
+        elif not said and self._going:  # the old zygote was killed: there is nobody who could take it back
+            self._trial.close()
+            self._trial = None
+        else:
             self._give_up()
 
     def _give_up(self) -> None:
@@ -181,6 +246,7 @@ class Zygote:
         if self._supervisor in self._own:
             os.kill(self._supervisor, signal.SIGKILL)
             os.waitpid(self._supervisor, 0)
+        self._say_on_trial(b"gone\n")
         say("did not take over")
         os._exit(1)
 
@@ -208,7 +274,7 @@ class Zygote:
             os.close(fd)
         if self._door is not None:
             self._door.close()
-        for held in (self._channel, self._successor):
+        for held in (self._channel, self._successor, self._trial):
             if held is not None:
                 held.close()
         own_stdio(self._root)  # in the foreground ours are the user's
@@ -217,12 +283,13 @@ class Zygote:
         numbers = b""
         with contextlib.suppress(BlockingIOError):
             numbers = os.read(self._woken, 4096)
-        orphans.reap(self._root, self._own)
+        ended = orphans.reap(self._root, self._own)
+        self._how = ended.get(self._supervisor, self._how)
         if signal.SIGTERM in numbers or signal.SIGINT in numbers:
             self._stop()
 
     def _stop(self) -> None:
-        if self._trial is not None:
+        if self._trial is not None and not self._going:
             self._give_up()
         if self._door is None:
             self._pass_on()

@@ -15,6 +15,16 @@ class State(enum.StrEnum):
     CLOSED = "closed"
 
 
+class Waiting(enum.StrEnum):
+    """Whether it waits for input: for a line or a key, for a secret, for a command; or not, or nobody can tell."""
+
+    YES = "yes"
+    PASSWORD = "password"  # noqa: S105
+    PROMPT = "prompt"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
 class EndReason(enum.StrEnum):
     """Why a run is over."""
 
@@ -37,6 +47,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """Bytes that a session's processes have had the kernel read from and write to storage."""
+
+    read_bytes: int = 0
+    written_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """One session; times are Unix time with fractions."""
 
@@ -48,7 +66,10 @@ class Session:
     rows: int | None = None
     cwd: str = "/"
     command: tuple[str, ...] = ()
+    shell: str | None = None  # the kind of shell it is, where `exec` can run commands in it
+    env: dict[str, str] | None = None  # shown only when asked for
     repo: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
     created_at: float = 0.0
     started_at: float | None = None
     ended_at: float | None = None
@@ -67,6 +88,13 @@ class Session:
     timeout_s: float | None = None
     idle_s: float | None = None
     bind_pid: int | None = None
+    remove: bool = False  # it goes with its files once it has ended
+    uptime: float | None = None  # seconds that its run has lasted
+    cpu: float | None = None  # seconds of processor time of all it runs, if measured
+    memory: int | None = None  # resident bytes
+    io: Traffic | None = None
+    processes: int | None = None
+    waiting: Waiting = Waiting.UNKNOWN  # for input; looked at only when asked for
     stalled: str | None = None  # why its output cannot be written just now; the program waits
     output: Output = field(default_factory=Output)
 

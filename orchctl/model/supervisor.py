@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupervisorStatus:
-    """The supervisor that answers, or `running: false`."""
+    """The supervisor that answers, or `running: false`; `degraded` says why one that should run does not start."""
 
     running: bool
     pid: int | None = None
@@ -20,6 +20,7 @@ class SupervisorStatus:
     state_dir: str = ""
     chain_head: str | None = None  # of the event journal: noted elsewhere, it shows later whether anything was changed
     problems: tuple[str, ...] = ()
+    degraded: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

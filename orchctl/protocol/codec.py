@@ -2,27 +2,61 @@
 
 A message is one JSON object: its fields, its `kind`, and the `id` of the request it is or answers.
 Text that is not UTF-8 (paths, arguments, environment) travels as surrogate escapes, so that every
-byte string of the operating system survives.
+byte string of the operating system survives; any other lone surrogate is refused.
+
+An object is at most 16 deep and has at most 64 keys, none of them twice. Only a map of text to text,
+such as an environment, may have more: the frame's size bounds it.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any, get_args
 
-from orchctl.errors import OrchctlError, PeerBroke, from_wire
+from orchctl.errors import BadInput, LimitReached, OrchctlError, PeerBroke, from_wire
 from orchctl.model.values import from_plain, to_plain
 from orchctl.protocol import messages
-from orchctl.protocol.framing import Control, Frame, control_frame
+from orchctl.protocol.framing import REQUEST_LIMIT_BYTES, Control, Frame, control_frame
 from orchctl.protocol.hello import Hello
 
 DEPTH_LIMIT = 16
+KEY_LIMIT = 64
+_INTEGERS = range(-(1 << 63), 1 << 64)  # what any field of ours can mean
+_DIGITS_LIMIT = 20
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # perhaps half a pair, perhaps after another backslash
+_NOT_A_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # U+DC80 to U+DCFF stand for bytes
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _KINDS: dict[str, type[Any]] = {message.kind: message for message in get_args(messages.Message)}
 
 
 def encode(number: int, message: messages.Message) -> bytes:
     """The frame that carries `message` for request `number`."""
     return control_frame(_dump({"id": number, "kind": message.kind, **to_plain(message)}))
+
+
+def encode_request(number: int, message: messages.Request) -> bytes:
+    """The frame that carries a request; one that would be refused is never sent."""
+    payload = _dump({"id": number, "kind": message.kind, **to_plain(message)})
+    check_request(payload)
+    return control_frame(payload)
+
+
+def check_request(payload: bytes) -> None:
+    """Refuse what no request may be, whatever it asks for."""
+    if len(payload) > REQUEST_LIMIT_BYTES:
+        raise LimitReached(
+            f"a request of {len(payload)} bytes, with its command and environment; at most {REQUEST_LIMIT_BYTES}",
+            code="too-large",
+        )
+    if _NUL.search(payload):
+        raise BadInput("a NUL byte in a name, a command, a directory or the environment", code="nul-byte")
+
+
+def size_of(value: object) -> int:
+    """How many bytes a value takes in a message."""
+    return len(_dump(to_plain(value)))
 
 
 def decode(frame: Frame) -> tuple[int, messages.Message]:
@@ -67,24 +101,54 @@ def error_of(message: messages.Failed) -> OrchctlError:
     return from_wire(message.error, message.code, message.message)
 
 
-def _dump(data: dict[str, Any]) -> bytes:
+def _dump(data: Any) -> bytes:
     return json.dumps(data, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def _load(frame: Frame) -> dict[str, Any]:
     if not isinstance(frame, Control):
-        raise PeerBroke("a data frame came where a message was due", code="bad-frame")
+        raise _bad("a data frame came where a message was due")
     try:
-        data = json.loads(frame.payload.decode("utf-8"), parse_constant=_refuse)
+        data = _JSON.decode(frame.payload.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise PeerBroke("a control frame that is not JSON", code="bad-frame") from None
+        raise _bad("a control frame that is not JSON") from None
     if not isinstance(data, dict) or _too_deep(data, DEPTH_LIMIT):
-        raise PeerBroke(f"a control frame is one JSON object, at most {DEPTH_LIMIT} deep", code="bad-frame")
+        raise _bad(f"a control frame is one JSON object, at most {DEPTH_LIMIT} deep")
+    if _SURROGATE.search(frame.payload) and _has_half_characters(data):
+        raise _bad("a message with half a character in it")
     return data
+
+
+def _bad(why: str) -> PeerBroke:
+    return PeerBroke(why, code="bad-frame")
 
 
 def _refuse(constant: str) -> Any:
     raise ValueError(constant)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _DIGITS_LIMIT or (number := int(digits)) not in _INTEGERS:
+        raise _bad("a number of more than 64 bits")
+    return number
+
+
+def _fraction(digits: str) -> float:
+    if not math.isfinite(number := float(digits)):
+        raise _bad("a number that is too large")
+    return number
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _bad("an object that has a key twice")
+    if len(found) > KEY_LIMIT and not all(isinstance(value, str) for value in found.values()):
+        raise _bad(f"an object of {len(found)} keys; at most {KEY_LIMIT}, unless it maps text to text")
+    return found
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_fraction, parse_constant=_refuse)
 
 
 def _too_deep(value: Any, left: int) -> bool:
@@ -92,3 +156,11 @@ def _too_deep(value: Any, left: int) -> bool:
         return False
     items = value.values() if isinstance(value, dict) else value
     return left == 0 or any(_too_deep(item, left - 1) for item in items)
+
+
+def _has_half_characters(value: Any) -> bool:
+    if isinstance(value, str):
+        return _NOT_A_BYTE.search(value) is not None
+    if isinstance(value, dict):
+        return any(map(_has_half_characters, value)) or any(map(_has_half_characters, value.values()))
+    return isinstance(value, list) and any(map(_has_half_characters, value))

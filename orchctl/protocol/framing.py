@@ -1,7 +1,7 @@
 """Frames on the socket: a length, a kind byte, a payload. Sans-IO: bytes in, frames out.
 
 u32 length of the payload | u8 kind | payload
-kind 1  control: a JSON object, at most 1 MiB
+kind 1  control: a JSON object, at most 1 MiB; at most 16 KiB until hello was said
 kind 2  data: u32 stream | u32 zero | u64 offset | at most 64 KiB of raw bytes
 """
 
@@ -18,6 +18,8 @@ CONTROL = 1
 DATA = 2
 CONTROL_LIMIT_BYTES = 1 << 20
 DATA_LIMIT_BYTES = 1 << 16
+REQUEST_LIMIT_BYTES = CONTROL_LIMIT_BYTES - (1 << 16)  # an answer that repeats it, as a session its command, has room
+HELLO_LIMIT_BYTES = 1 << 14  # nobody knows yet who speaks
 
 _HEAD = struct.Struct(">IB")
 _DATA_HEAD = struct.Struct(">IIQ")
@@ -58,8 +60,13 @@ def data_head(stream: int, offset: int, length: int, channel: int = 0) -> bytes:
 class Decoder:
     """Collects received bytes and gives whole frames back, however the bytes were cut."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, control_limit_bytes: int = CONTROL_LIMIT_BYTES) -> None:
         self._buffer = bytearray()
+        self._limits = {**_LIMITS, CONTROL: control_limit_bytes}
+
+    def trust(self) -> None:
+        """Hello was said: from the next frame on the usual limit holds."""
+        self._limits = _LIMITS
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         """The frames that `data` completes. A bad length or kind is refused before it is waited for."""
@@ -68,10 +75,10 @@ class Decoder:
         try:
             while len(self._buffer) - start >= _HEAD.size:
                 length, kind = _HEAD.unpack_from(self._buffer, start)
-                if kind not in _LIMITS:
+                if kind not in self._limits:
                     raise PeerBroke(f"a frame of unknown kind {kind}", code="bad-frame")
-                if length > _LIMITS[kind]:
-                    raise PeerBroke(f"a frame of {length} bytes; at most {_LIMITS[kind]}", code="bad-frame")
+                if length > self._limits[kind]:
+                    raise PeerBroke(f"a frame of {length} bytes; at most {self._limits[kind]}", code="bad-frame")
                 end = start + _HEAD.size + length
                 if len(self._buffer) < end:
                     return

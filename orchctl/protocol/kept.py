@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from orchctl.model.session import Session
@@ -23,6 +23,7 @@ class ReadOutput:
     lines: int | None = None
     follow: bool = False
     since_input: bool = False
+    since_own_input: bool = False  # the last input of the asker's own manager, if that is known
     since_unix_s: float | None = None
     until_unix_s: float | None = None
     until_offset: int | None = None
@@ -85,6 +86,8 @@ class ReadEvents:
     types: tuple[str, ...] = ()
     follow: bool = False
     own_manager: str = "user"
+    labels: dict[str, str] = field(default_factory=dict)
+    repo: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport, SupervisorStatus
 from orchctl.protocol.commands import (
@@ -32,13 +33,16 @@ from orchctl.protocol.kept import (
     StreamGap,
     StreamTime,
 )
+from orchctl.protocol.waiting import Fired, GetTerminal, TerminalModes, WaitFor
 
 __all__ = [
     "CommandBegins",
     "CommandEnds",
     "DetachCommand",
     "ExecCommand",
+    "Fired",
     "GetHistory",
+    "GetTerminal",
     "Prune",
     "Pruned",
     "PutSpool",
@@ -50,6 +54,8 @@ __all__ = [
     "StreamEnds",
     "StreamGap",
     "StreamTime",
+    "TerminalModes",
+    "WaitFor",
 ]
 
 
@@ -79,6 +85,11 @@ class SpawnSession:
     bind_ticks: int = 0
     umask: int = 0o022
     limits: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    if_exists: str = "error"  # when a live session has the name: also `reuse` and `skip` give that one
+    remove: bool = False
+    standing: dict[str, str] = field(default_factory=dict)  # what of the asker's cannot be handed over
+    echo: bool = True  # whether its terminal shows what is typed, from the start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +100,24 @@ class ListSessions:
 
     managed_by: str | None = None
     ended_too: bool = False
+    usage: bool = False  # and what they use
+    waiting: bool = False  # and whether they wait for input
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectSessions:
+    """Those named, and those that all of the conditions choose; with no condition and no name, none.
+
+    A kind of its own: a supervisor that does not know it must not answer with all there are.
+    """
+
+    kind: ClassVar[str] = "session.select"
+
+    selection: Selection
+    ended_too: bool = False
+    own_manager: str = "user"
+    usage: bool = False
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +127,30 @@ class GetSession:
     kind: ClassVar[str] = "session.get"
 
     session: str
+    own_manager: str = "user"
+    env: bool = False  # and its environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameSession:
+    """Another name for a live session, or none."""
+
+    kind: ClassVar[str] = "session.rename"
+
+    session: str
+    name: str | None
+    own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSession:
+    """Set and remove labels of a live session."""
+
+    kind: ClassVar[str] = "session.label"
+
+    session: str
+    labels: dict[str, str] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
     own_manager: str = "user"
 
 
@@ -170,6 +223,7 @@ class KillSessions:
     sessions: tuple[str, ...]
     own_manager: str = "user"
     grace_s: float = 5.0
+    signal: int = 0  # asked for with this signal first, instead of HUP and TERM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,18 +235,7 @@ class KillByManager:
     manager: str
     exact: bool = False
     grace_s: float = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitFor:
-    """Answered when one of the conditions holds: `exit`, `command`, `prompt`, or `quiet` for so long."""
-
-    kind: ClassVar[str] = "session.wait-for"
-
-    session: str
-    conditions: tuple[str, ...]
     own_manager: str = "user"
-    quiet_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +254,7 @@ class StopSupervisor:
     kill: bool = False
     leave: bool = False
     grace_s: float = 5.0
+    own_manager: str = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +296,7 @@ class OneSession:
     kind: ClassVar[str] = "session"
 
     session: Session
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,16 +307,6 @@ class SomeSessions:
 
     sessions: tuple[Session, ...]
     more: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fired:
-    """The condition that holds now."""
-
-    kind: ClassVar[str] = "fired"
-
-    condition: str
-    session: Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +330,9 @@ class Status:
 Request = (
     SpawnSession
     | ListSessions
+    | SelectSessions
+    | RenameSession
+    | LabelSession
     | GetSession
     | WaitSession
     | ReadOutput
@@ -311,6 +349,7 @@ Request = (
     | DetachCommand
     | GetHistory
     | WaitFor
+    | GetTerminal
     | GetStatus
     | StopSupervisor
     | RestartSupervisor
@@ -324,6 +363,7 @@ Answer = (
     | CommandEnds
     | SomeCommands
     | Fired
+    | TerminalModes
     | Killed
     | Status
     | StreamBegins

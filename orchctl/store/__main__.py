@@ -1,6 +1,7 @@
-"""`python -m orchctl.store verify ROOT [--session ID]…`: the check as a process of its own, for the command line.
+"""`python -m orchctl.store ACTION ROOT …`: what the files say, by a process of its own, for the command line.
 
-One JSON object a line for each finding, then one with the summary.
+`verify`: one JSON object a line for each finding, then one with the summary. `usage`: one for each session. `audit`:
+one for each thing that somebody did. `chain`: one for each record that does not follow, then one with the summary.
 """
 
 from __future__ import annotations
@@ -10,16 +11,43 @@ import json
 import sys
 from dataclasses import asdict
 
+from orchctl.errors import OrchctlError
+from orchctl.store.audit import audit
+from orchctl.store.chain_check import check_chain
+from orchctl.store.usage import usage
 from orchctl.store.verify import Tally, verify
 
 
 def main() -> None:
     """Print what is found as it is found; the exit code says only whether we got through."""
     parser = argparse.ArgumentParser(prog="orchctl.store")
-    parser.add_argument("action", choices=["verify"])
+    parser.add_argument("action", choices=["verify", "usage", "audit", "chain"])
     parser.add_argument("root")
     parser.add_argument("--session", action="append", dest="sessions", metavar="ID")
+    parser.add_argument("--since-seq", type=int, default=0)
+    parser.add_argument("--since", type=float)
+    parser.add_argument("--head")
+    parser.add_argument("--own", default="user", metavar="MANAGER")
     asked = parser.parse_args()
+    if asked.action == "usage":
+        for use in usage(asked.root):
+            _print(asdict(use))
+    elif asked.action == "chain":
+        for line in check_chain(asked.root, asked.head):
+            _print(line)
+    elif asked.action == "audit":
+        try:
+            for event in audit(
+                asked.root, asked.sessions or [], asked.own, since_seq=asked.since_seq, since=asked.since
+            ):
+                _print(event)
+        except OrchctlError as error:
+            _print({"error": type(error).__name__, "code": error.code, "message": error.message})
+    else:
+        _verify(asked)
+
+
+def _verify(asked: argparse.Namespace) -> None:
     tally, count = Tally(), 0
     for count, finding in enumerate(verify(asked.root, asked.sessions, tally), 1):  # noqa: B007 - the last one stays
         _print(asdict(finding))

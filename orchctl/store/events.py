@@ -74,6 +74,10 @@ class EventStore:
             self._note(record)
         return linked
 
+    def keep(self, keep_bytes: int, keep_s: float) -> None:
+        """So many bytes, and for so long, from the next `retain` on."""
+        self._keep_bytes, self._keep_s = keep_bytes, keep_s
+
     def forget(self, session: str) -> None:
         """It is over, and its last word is written: checkpoints no longer speak of it."""
         self.told.pop(session, None)

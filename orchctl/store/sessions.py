@@ -42,6 +42,9 @@ class Spec:
     bind_pid: int | None = None
     bind_ticks: int = 0
     repo: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    remove: bool = False
+    echo: bool = True
     argv: tuple[str, ...] = ()
     executable: str | None = None
     shell: str | None = None
@@ -99,6 +102,15 @@ class SessionStore:
                 return from_plain(Spec, json.load(file))
         except (OSError, ValueError, PeerBroke):
             return None
+
+    def read_environment(self, session: str) -> dict[str, str] | None:
+        """What is kept for the next run."""
+        try:
+            with open(f"{self.folder(session)}/{layout.ENVIRONMENT}", encoding="ascii") as file:
+                env: dict[str, str] = json.load(file)
+        except (OSError, ValueError):
+            return None
+        return env
 
     def has_environment(self, session: str) -> bool:
         """Whether it is kept for the next run."""

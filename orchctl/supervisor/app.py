@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from orchctl.settings import Root
+from orchctl.standing import of_this_process
 from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.zygote import ZygoteLink
@@ -22,3 +23,4 @@ class Supervisor:
     started_at: float
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    standing: dict[str, str] = field(default_factory=of_this_process)  # what every session has, whoever asks

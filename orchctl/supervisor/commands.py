@@ -15,15 +15,17 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core import bash
+from orchctl.core import shells
 from orchctl.core.escalation import Escalation
-from orchctl.core.execution import End, Execution
+from orchctl.core.execution import INTERRUPTED, End, Execution
 from orchctl.core.marks import Mark, MarkScanner
+from orchctl.core.shell import TAG, Newline, Order
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.model.command import Command, CommandStatus
 from orchctl.model.values import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
 from orchctl.store.commands import CommandStore
+from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.news import either
 from orchctl.supervisor.overtime import Overtime
 from orchctl.supervisor.prompt import Prompt, newline_mapping, ticks
@@ -44,7 +46,8 @@ class Commands:
     def __init__(self, session: SupervisedSession, store: CommandStore) -> None:
         self._session = session
         self.store = store
-        self._prompt = Prompt(session)
+        self._shell = shells.named(session.spec.shell or "")
+        self._prompt = Prompt(session, self._shell)
         self._overtime = Overtime(session.pair)
         self._waiting: deque[Running] = deque()
         self._arrived = asyncio.Event()
@@ -89,7 +92,7 @@ class Commands:
 
     async def tend(self, tasks: asyncio.TaskGroup) -> None:
         """Run what comes, until the session is over."""
-        tasks.create_task(self._prompt.first())
+        tasks.create_task(guarded("the first prompt", self._prompt.first()))
         while self._waiting or not (self._session.closed or self._session.pair.gone.is_set()):
             ticket = self._session.news.ticket
             self._arrived.clear()
@@ -112,7 +115,7 @@ class Commands:
         finally:
             self.current = None
             if running.over:  # one that the next supervisor finishes may still need them
-                self.store.remove(*(f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", bash.TAG)))
+                self.store.remove(*(f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", TAG)))
 
     async def _begin(self, running: Running) -> None:
         """Wait for the prompt, put everything in place, and only then write down that it begins."""
@@ -123,33 +126,39 @@ class Commands:
             running.escalation = Escalation(time.monotonic() + asked.timeout_s, asked.kill_after_s)
         else:
             running.escalation = Escalation(None, asked.kill_after_s)
+        text = self._text(asked)
         running.command = replace(
             running.command,
-            text=self.store.read_text(f"t{asked.exec_id}") if asked.spooled else running.command.text,
+            text=text if asked.spooled else running.command.text,
             cwd=at.cwd,
             started_at=time.time(),
             newlines=at.newlines,
             start_offset=at.offset,
         )
-        text = bash.quote_argv(asked.argv) if asked.argv else running.command.text
-        complete = "v" not in at.flags and await self._is_complete(text)
+        complete = "v" not in at.flags and await self._is_complete(text, at.flags)
         self._put_files(asked, text, complete=complete, flags=at.flags)
         self._journal("begin", running)
         running.begun = True
         running.safe_offset = running.begin_offset
         running.news.tell()
 
-    async def _is_complete(self, text: str) -> bool:
-        """Whether bash takes the text as it is, so that a line after it would be a new command."""
-        if not bash.needs_parsing(text):
+    def _text(self, asked: ExecCommand) -> str:
+        """What the shell is to run; a spool with NUL bytes holds words, each ended by one."""
+        spooled = self.store.read_text(f"t{asked.exec_id}") if asked.spooled else ""
+        words = spooled.split("\0")[:-1] if "\0" in spooled else asked.argv
+        return self._shell.quote_argv(words) if words else spooled or asked.text
+
+    async def _is_complete(self, text: str, flags: str) -> bool:
+        """Whether the shell takes the text as it is, so that a line after it would be a new command."""
+        if not self._shell.needs_parsing(text, flags):
             return True
         path = self.store.put("parse", text)
         try:
             async with asyncio.timeout(PARSE_S):
                 quiet = asyncio.subprocess.DEVNULL
-                shell = self._session.spec.command[0]
+                words = self._shell.parser(self._session.spec.command, path)
                 parser = await asyncio.create_subprocess_exec(
-                    shell, "-n", path, stdin=quiet, stdout=quiet, stderr=quiet, cwd=self._session.spec.cwd
+                    *words, stdin=quiet, stdout=quiet, stderr=quiet, cwd=self._session.spec.cwd
                 )
                 return await parser.wait() == 0
         except (OSError, TimeoutError):
@@ -160,27 +169,28 @@ class Commands:
     def _put_files(self, asked: ExecCommand, text: str, *, complete: bool, flags: str) -> None:
         exec_id = asked.exec_id
         spool = f"{self.store.shell}/i{exec_id}"
-        files = bash.one_command(
-            self._session.spec.nonce,
-            self.store.shell,
-            exec_id,
-            text,
+        order = Order(
+            nonce=self._session.spec.nonce,
+            folder=self.store.shell,
+            exec_id=exec_id,
+            text=text,
             stdin={"null": "/dev/null", "spool": spool}.get(asked.stdin),
             env=asked.env,
             cwd=asked.cwd,
             apart=(f"{self.store.shell}/o{exec_id}", f"{self.store.shell}/e{exec_id}") if asked.apart else None,
             complete=complete,
-            exported="a" in flags,
+            flags=flags,
         )
+        files = self._shell.one_command(order)
         if asked.stdin == "spool":
             self.store.put_part(f"i{exec_id}", 0, b"")
         self.store.put(f"c{exec_id}", files.command)
-        self.store.put(f"{bash.TAG}{exec_id}", files.wrapper)
+        self.store.put(f"{TAG}{exec_id}", files.wrapper)
 
     async def _finish(self, running: Running) -> None:
         """Follow the log from where the command was typed to where it ended."""
         scanner = MarkScanner(self._session.spec.nonce, running.begin_offset)
-        execution = Execution(running.asked.exec_id, running.prompts)
+        execution = Execution(running.asked.exec_id, running.prompts, self._shell.exit_code, self._shell.lead_bytes)
         output = self._session.open_log()
         offset, tries = running.begin_offset, 0
         self._session.readers.at(running.asked.exec_id, offset)
@@ -201,6 +211,8 @@ class Commands:
                     offset = gap.end
                     scanner = MarkScanner(self._session.spec.nonce, offset)
                     continue
+                if execution.unheard:
+                    raise _marks_gone()
                 if closed:
                     self._shell_ended(running, execution, offset)
                     return
@@ -211,6 +223,8 @@ class Commands:
                     execution.dropped = False
                     await self._type(running, tries)
                     continue
+                if execution.prompt_at is not None:
+                    await self._prompt.play()
                 if tries and await self._prompt.unmarked(running):
                     await self._unmarked(running, execution, offset)
                     return
@@ -229,14 +243,15 @@ class Commands:
             running.output_at = execution.output_at
             running.command = replace(running.command, start_offset=execution.output_at)
         if end is None and data:
-            held = 2 if running.signalled else 0  # the newline a shell writes when a command was interrupted
+            # the newline a shell writes when a command was interrupted, and what it draws before its prompt's mark
+            held = (2 if running.signalled else 0) + self._shell.lead_bytes
             certain = scanner.safe_offset if execution.prompt_at is None else execution.prompt_at
             running.safe_offset = max(running.safe_offset, certain - held)
             running.news.tell()
         return end
 
     async def _type(self, running: Running, attempt: int) -> None:
-        line = os.fsencode(bash.typed_line(self.store.shell, running.asked.exec_id)) + b"\n"
+        line = os.fsencode(self._shell.typed_line(self.store.shell, running.asked.exec_id)) + b"\n"
         once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
         await self._session.pair.type(once, line)
 
@@ -245,7 +260,7 @@ class Commands:
     async def _ended(self, running: Running, end: End, last: bytes) -> None:
         if running.timed_out:
             await self._overtime.sweep(running)
-        cut = 2 if running.signalled and end.completion == "prompt" and last == b"\r\n" else 0
+        cut = 2 if last == b"\r\n" and self._newline_is_the_shells(running, end) else 0
         seen = await self._session.pair.look() if not self._session.closed else None
         if seen is not None and newline_mapping(seen) == "raw":
             running.command = replace(running.command, newlines="raw")
@@ -261,16 +276,20 @@ class Commands:
             end_offset=max(end.start, end.end - cut),
         )
 
+    def _newline_is_the_shells(self, running: Running, end: End) -> bool:
+        """Whether the shell itself ended the line, because of a signal of ours."""
+        when = self._shell.newline_on_interrupt
+        if when is Newline.AFTER_PROGRAM:
+            return running.program_signalled and end.exit_code == INTERRUPTED
+        return when is Newline.AT_PROMPT and running.signalled and end.completion == "prompt"
+
     async def _unmarked(self, running: Running, execution: Execution, offset: int) -> None:
         """The shell is seen to wait for input, and no mark came: the command took our marks away."""
         start = execution.output_at or execution.began_at or running.begin_offset
         if running.timed_out:
             await self._ended(running, End(124, "kernel", start, offset, ran=True), b"")
             return
-        raise Conflict(
-            "the shell is at its prompt again, but without its marks nobody can tell how the command ended",
-            code="marks-gone",
-        )
+        raise _marks_gone()
 
     def _shell_ended(self, running: Running, execution: Execution, offset: int) -> None:
         """The shell itself ended: its wait status is the answer."""
@@ -350,3 +369,10 @@ class Commands:
         running.leave(patience_s=COME_BACK_S)
         self._by_id[command.id] = running
         self._waiting.append(running)
+
+
+def _marks_gone() -> Conflict:
+    return Conflict(
+        "the shell is at its prompt again, but without its marks nobody can tell how the command ended",
+        code="marks-gone",
+    )

@@ -1,4 +1,4 @@
-"""Faults on demand, for tests: `start=exit`, `start=hang`, `rehearse=forget`; several with commas between.
+"""Faults on demand, for tests: `start=exit`, `succeed=hang`, `rehearse=forget`; several with commas between.
 
 In $ORCHCTL_FAILPOINTS, or in the state directory's file `failpoints`, which can change under a running daemon.
 """
@@ -23,9 +23,11 @@ def chosen(root: str, point: str) -> str:
 
 
 def pass_by(root: str, point: str) -> None:
-    """Die or hang here, if that is wanted."""
+    """Die, hang or wait here, if that is wanted."""
     fault = chosen(root, point)
     if fault == "exit":
         os._exit(STATUS)
     if fault == "hang":
         signal.pause()
+    if fault == "stop":  # until SIGCONT
+        os.kill(os.getpid(), signal.SIGSTOP)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from orchctl.config import Config
 from orchctl.store.ended import EndedStore
 from orchctl.store.sessions import SessionStore
+from orchctl.supervisor.configuration import Configuration
 from orchctl.supervisor.telling import Teller
 
 
@@ -17,4 +18,9 @@ class House:
     store: SessionStore
     ended: EndedStore
     teller: Teller
-    config: Config
+    configuration: Configuration
+
+    @property
+    def config(self) -> Config:
+        """The settings as they are now."""
+        return self.configuration.now

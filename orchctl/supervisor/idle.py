@@ -14,6 +14,7 @@ import logging
 import os
 import time
 
+from orchctl.core import ci
 from orchctl.settings import Root
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.server import Server
@@ -30,18 +31,20 @@ class Idleness:
         self._app = app
         self._server = server
         self._busy_at = time.monotonic()
-        self._limit_s = app.house.config.idle_exit_s
 
     async def run(self) -> None:
         """Until it was idle for too long."""
-        if self._limit_s == 0:
-            return
-        while not (self._idle_s() >= self._limit_s and await self._leave()):
-            await asyncio.sleep(min(LOOK_S, self._limit_s / 4))
+        while not (0 < self._limit_s <= self._idle_s() and await self._leave()):
+            await asyncio.sleep(min(LOOK_S, self._limit_s / 4) or LOOK_S)
             if self._busy():
                 self._busy_at = time.monotonic()
         log.info("nobody came for %.0f s", self._limit_s)
         self._app.stop.set()
+
+    @property
+    def _limit_s(self) -> float:
+        """0: never."""
+        return ci.idle_exit_s(self._app.house.config.idle_exit_s, os.environ)
 
     def _idle_s(self) -> float:
         return time.monotonic() - max(self._busy_at, self._server.left_at)

@@ -23,35 +23,45 @@ SETTLE_LIMIT_S = 0.15  # a shell that starts one program after another is never 
 AFTER_S = (0.02, 0.05, 0.1, 0.15)
 
 
-async def interrupt(pair: PairLink, going: Callable[[], bool] = lambda: False) -> None:
-    """Interrupt what is in front; a command that is still `going` is looked after for a moment."""
+async def interrupt(pair: PairLink, about: Callable[[bool], None], going: Callable[[], bool] = lambda: False) -> None:
+    """Interrupt what is in front; `about` hears first whether that is a program, and not the shell itself.
+
+    A command that is still `going` is looked after for a moment.
+    """
     with contextlib.suppress(Conflict):  # the session ended meanwhile, and the command with it
-        await _interrupt(pair, going)
+        await _interrupt(pair, about, going)
 
 
-async def _interrupt(pair: PairLink, going: Callable[[], bool]) -> None:
-    front = await _settled(pair)
+async def _interrupt(pair: PairLink, about: Callable[[bool], None], going: Callable[[], bool]) -> None:
+    seen = await _settled(pair)
+    front = _image(seen)
+    about(_is_program(seen))
     pair.signal(signal.SIGINT)
     for wait_s in AFTER_S:
         if not going():
             return
         await asyncio.sleep(wait_s)  # another process's start is no event
         seen = await pair.look()
-        if going() and _image(seen) != front and seen["front"] != seen["child"]:
+        if going() and _image(seen) != front and _is_program(seen):
             front = _image(seen)
+            about(True)
             pair.signal(signal.SIGINT)
 
 
-async def _settled(pair: PairLink) -> tuple[int, int]:
+async def _settled(pair: PairLink) -> dict[str, Any]:
     until = time.monotonic() + SETTLE_LIMIT_S
-    last = _image(await pair.look())
+    last = await pair.look()
     while time.monotonic() < until:
         await asyncio.sleep(SETTLE_S)
-        now = _image(await pair.look())
-        if now == last:
+        now = await pair.look()
+        if _image(now) == _image(last):
             break
         last = now
     return last
+
+
+def _is_program(seen: dict[str, Any]) -> bool:
+    return bool(seen["front"] != seen["child"])
 
 
 def _image(seen: dict[str, Any]) -> tuple[int, int]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
 import time
+from dataclasses import dataclass
 
-from orchctl import config
 from orchctl.disk import REAL
+from orchctl.keeper import process
 from orchctl.settings import Root
 from orchctl.store.ended import EndedStore
 from orchctl.store.events import EventStore
 from orchctl.store.sessions import SessionStore
-from orchctl.supervisor import failpoints, idle, restart
+from orchctl.supervisor import failpoints, idle, owner, restart
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.configuration import Configuration
 from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.server import Server
@@ -30,6 +34,7 @@ log = logging.getLogger(__name__)
 
 def main() -> None:
     """ROOT LISTENER LOCK CHANNEL [READY | TRIAL trial], the numbers being open descriptors."""
+    process.shut_out_others()
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s supervisor %(process)d: %(message)s")
     root = Root(sys.argv[1])
     failpoints.pass_by(root.path, "start")
@@ -37,17 +42,39 @@ def main() -> None:
     listener, lock, channel, ready = adopt_fds(sys.argv[2:-1] if on_trial else sys.argv[2:])
     zygote = ZygoteLink(root.path, listener, lock, channel)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    _take_descriptors()
     if on_trial and ready is not None:
         restart.rehearse(root, ready)
-        ready = None
         if not zygote.wait_for_go():
             os._exit(1)
+        failpoints.pass_by(root.path, "succeed")
     idle.reopen(root)
-    asyncio.run(_run(root, listener, zygote, ready))
+    asyncio.run(_run(root, listener, zygote, Waiting(ready, b"up\n" if on_trial else b"ready\n")))
     os._exit(0)
 
 
-async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, ready: int | None) -> None:
+def _take_descriptors() -> None:
+    """As many as we may have, whatever whoever started us had; sessions have their asker's limit."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Who waits for us to serve, and for which word: the client that started us, or the zygote that we replace."""
+
+    fd: int | None
+    word: bytes
+
+    def tell(self) -> None:
+        """Once; it may be gone."""
+        if self.fd is not None:
+            with contextlib.suppress(OSError):
+                os.write(self.fd, self.word)
+            os.close(self.fd)
+
+
+async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, waiting: Waiting) -> None:
     house = _house(root)
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -60,10 +87,9 @@ async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, ready: i
             server.open()
             tasks.create_task(Upkeep(app).run())
             tasks.create_task(idle.Idleness(app, server).run())
+            tasks.create_task(owner.watch(app))
             zygote.say("ready")
-            if ready is not None:
-                os.write(ready, b"ready\n")
-                os.close(ready)
+            waiting.tell()
             log.info("ready with %d live sessions", len(app.registry.live()))
             await app.stop.wait()
             zygote.say("stop")
@@ -74,11 +100,10 @@ async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, ready: i
 
 
 def _house(root: Root) -> House:
-    settings = config.read(root.config)
-    for problem in settings.problems:
-        log.warning("%s", problem)
+    configuration = Configuration(root.config)
+    settings = configuration.now
     events = EventStore(REAL, root.events, keep_bytes=settings.events_bytes, keep_s=settings.events_s)
-    return House(SessionStore(root.sessions), EndedStore(root.sessions), Teller(events), settings)
+    return House(SessionStore(root.sessions), EndedStore(root.sessions), Teller(events), configuration)
 
 
 class _Stopped(Exception):

@@ -47,8 +47,8 @@ class Overtime:
     async def _escalate(self, running: Running, step: Step) -> None:
         if step is Step.NOTHING:
             return
-        running.timed_out = running.signalled = True
-        await interrupt(self._pair)
+        running.timed_out = True
+        await interrupt(self._pair, running.interrupted)
         if step in (Step.TERMINATE, Step.KILL):
             number = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
             with contextlib.suppress(Conflict):

@@ -7,6 +7,8 @@ pair are gone, because each of them holds the listening socket for as long as it
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import json
 import os
 import socket
@@ -19,6 +21,8 @@ from orchctl.core import layout
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
 from orchctl.settings import socket_address
+
+ANSWER_S = 2.0
 
 
 @dataclass(slots=True)
@@ -44,6 +48,7 @@ class PairLink:
         self._typing: dict[bytes, _Typing] = {}
         self._kill: bytes | None = None
         self._questions: deque[_Question] = deque()
+        self._numbers = itertools.count()  # so that a late answer is taken for no other question's
         self._armed = False
         self._held: int | None = None
         self._known = False  # whether we can say that nobody reads
@@ -59,8 +64,8 @@ class PairLink:
             while connection is not None or (connection := self._connect()) is not None:
                 await self._listen(connection)
                 connection = None
+            self.gone.set()  # nobody listens there; not when we were interrupted, for then the pair may live
         finally:
-            self.gone.set()
             self.greeted.set()
             for typing in self._typing.values():
                 if not typing.done.done():
@@ -91,6 +96,16 @@ class PairLink:
         """What the terminal is like now."""
         seen: dict[str, Any] = json.loads(await self._ask(wire.LOOK, b""))
         return seen
+
+    async def does_it_wait(self) -> dict[str, Any]:
+        """What the kernel says on whether it waits for input."""
+        number = wire.OFFSET.pack(next(self._numbers))
+        told: dict[str, Any] = json.loads((await self._ask(wire.DOES_IT_WAIT, number))[len(number) :])
+        return told
+
+    def echo(self, *, on: bool) -> None:
+        """Have the terminal show what is typed, or not."""
+        self._send(wire.ECHO, wire.NUMBER.pack(int(on)))
 
     async def sweep(self, since_ticks: int, number: int) -> int:
         """A signal to what the program started since then; how many processes that is. 0 only counts."""
@@ -128,6 +143,12 @@ class PairLink:
     async def who_is_left(self) -> tuple[int, ...]:
         """The processes that run besides the program."""
         return tuple(json.loads(await self._ask(wire.WHO_IS_LEFT, b"")))
+
+    async def keep_environment(self) -> None:
+        """Have the environment of this run on disk for the next; a pair of an older version does not know how."""
+        with contextlib.suppress(Conflict, TimeoutError):
+            async with asyncio.timeout(ANSWER_S):
+                await self._ask(wire.KEEP_ENVIRONMENT, b"")
 
     def kill(self, grace_s: float) -> None:
         """Ask for the end; asked again after a lost connection, because asking twice changes nothing."""
@@ -192,7 +213,7 @@ class PairLink:
 
     def _answer(self, kind: int, payload: bytes) -> None:
         for question in self._questions:
-            if question.kind == _ANSWERS[kind]:
+            if question.kind == _ANSWERS[kind] and (kind != wire.WAITS or payload.startswith(question.payload)):
                 self._questions.remove(question)
                 if not question.answer.done():
                     question.answer.set_result(payload)
@@ -217,7 +238,13 @@ class PairLink:
             self._writer.write(wire.frame(kind, payload))
 
 
-_ANSWERS = {wire.SEEN: wire.LOOK, wire.SWEPT: wire.SWEEP, wire.LEFT: wire.WHO_IS_LEFT}
+_ANSWERS = {
+    wire.SEEN: wire.LOOK,
+    wire.SWEPT: wire.SWEEP,
+    wire.LEFT: wire.WHO_IS_LEFT,
+    wire.KEPT: wire.KEEP_ENVIRONMENT,
+    wire.WAITS: wire.DOES_IT_WAIT,
+}
 
 
 def _ended() -> Conflict:

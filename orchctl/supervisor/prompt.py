@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import termios
 import time
@@ -10,7 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchctl.core.marks import Mark, MarkScanner, whole_marks
+from orchctl.core.questions import answers
+from orchctl.core.shell import Shell
 from orchctl.errors import Conflict
+from orchctl.store.output import OutputLog
+from orchctl.supervisor.playing import Playing
 
 if TYPE_CHECKING:
     from orchctl.supervisor.running import Running
@@ -44,8 +49,10 @@ class Place:
 class Prompt:
     """Of one session whose shell makes marks."""
 
-    def __init__(self, session: SupervisedSession) -> None:
+    def __init__(self, session: SupervisedSession, shell: Shell) -> None:
         self._session = session
+        self._shell = shell
+        self._playing = Playing(session.pair, at_prompt=shell.asks_at_prompt)
 
     async def first(self) -> None:
         """Until the shell has shown its first prompt; from then on the session is live."""
@@ -60,13 +67,15 @@ class Prompt:
                 if any(isinstance(piece, Mark) and piece.kind == "P" for piece in scanner.feed(data)):
                     self._session.prompted()
                     return
+                if answers(data, offset) or self._playing.asked:
+                    await self.play()
                 if not data and (gap := log.gap(offset)) is not None:
                     offset = gap.end
                     scanner = MarkScanner(self._session.spec.nonce, offset)
                     continue
                 if not data:
                     self._session.pair.watch(offset)
-                    await ticket.wait()
+                    await _event(ticket, LOOK_AGAIN_S if self._playing.asked else None)
         finally:
             log.close()
 
@@ -94,17 +103,13 @@ class Prompt:
             if late and now - began > patience_s and not (starting and asked.wait_prompt_s is None):
                 raise Conflict(place.reason, code="not-at-prompt")
             self._session.pair.watch(place.offset)
-            try:
-                async with asyncio.timeout(LOOK_AGAIN_S):
-                    await ticket.wait()
-            except TimeoutError:
-                pass
+            await _event(ticket, LOOK_AGAIN_S)
 
     async def unmarked(self, running: Running) -> bool:
         """Whether the shell waits at a line editor's prompt though the command has not ended by its marks.
 
-        Only its line editor waits in this way, with the terminal out of line mode; it is believed after
-        several looks over a second, in which nothing was written.
+        Only its line editor waits in this way, with the terminal out of line mode; a shell without one has closed the
+        command's file by then. It is believed after several looks over a second, in which nothing was written.
         """
         now = time.monotonic()
         if now < running.look_at:
@@ -114,21 +119,48 @@ class Prompt:
             seen = await self._session.pair.look()
         except Conflict:
             return False
-        waits = seen["reading"] and not seen["local"] & termios.ICANON and running.safe_offset == running.still_offset
+        left = self._has_left(running) if not self._shell.edits_lines else not seen["local"] & termios.ICANON
+        waits = seen["reading"] and left and running.safe_offset == running.still_offset
         running.still = running.still + 1 if waits else 0
         running.still_offset = running.safe_offset
         return running.still >= UNMARKED_LOOKS
 
+    async def play(self) -> None:
+        """Have answered what the shell asks of its terminal on its way to a prompt."""
+        with contextlib.suppress(Conflict):  # the session ended meanwhile
+            await self.look()
+
+    def _has_left(self, running: Running) -> bool:
+        """Whether a shell without a line editor no longer has the command's file open, which it reads as it goes."""
+        pid, name = self._session.run.pid, f"/c{running.asked.exec_id}"
+        try:
+            with os.scandir(f"/proc/{pid}/fd") as entries:
+                return not any(os.readlink(entry.path).endswith(name) for entry in entries)
+        except OSError:  # it may be about to close one
+            return False
+
     async def look(self) -> Place:
-        """One look, at the log and at the terminal."""
+        """One look, at the log and at the terminal; what the shell asks of its terminal meanwhile is answered."""
         seen = await self._session.pair.look()
-        end, marks = self._read_marks()
+        log = self._session.open_log()
+        try:
+            end = log.end
+            marks = self._last_marks(log, end)
+            last = marks[-1] if marks else None
+            if last is not None and last.kind == "P" and not _at_rest(seen):
+                seen = await self._session.pair.look()  # all of this may have been so before the mark was made
+            await self._playing.play(log, self._session.run.start_offset, last, seen)
+            return self._place(log, end, marks, seen)
+        finally:
+            log.close()
+
+    def _place(self, log: OutputLog, end: int, marks: list[Mark], seen: dict[str, Any]) -> Place:
         last = marks[-1] if marks else None
-        if last is not None and last.kind == "P" and seen["front"] != seen["child"]:
-            seen = await self._session.pair.look()  # what is in front may have been so before the mark was made
         prompt = next((mark for mark in reversed(marks) if mark.kind == "P"), None)
         own = seen["front"] == seen["child"]
         untouched = last is not None and last.kind == "P" and last.start >= seen["typed_at"]
+        if untouched and self._drawn_before(log, marks, seen["typed_at"]):
+            untouched = False
         reason = _reason(seen, own=own, touched=last is not None and not untouched)
         return Place(
             ready=own and untouched,
@@ -142,23 +174,37 @@ class Prompt:
             flags=prompt.args[2] if prompt and len(prompt.args) > 2 else "",
         )
 
-    def _read_marks(self) -> tuple[int, list[Mark]]:
-        """Where the log ends, and the marks before that."""
-        log = self._session.open_log()
-        try:
-            end = log.end
-            return end, self._last_marks(log, end)
-        finally:
-            log.close()
+    def _drawn_before(self, log: OutputLog, marks: list[Mark], typed_at: int) -> bool:
+        """Whether the last mark is that of a prompt which was drawn again after something was typed at it."""
+        start = max(0, typed_at - LOOK_BACK_BYTES[1])
+        before = whole_marks(self._session.spec.nonce, log.span(start, typed_at), start) if typed_at else []
+        since = [mark for mark in marks if mark.start >= typed_at]
+        return bool(before) and all((mark.kind, mark.args[:1]) == ("P", before[-1].args[:1]) for mark in since)
 
-    def _last_marks(self, log: Any, end: int) -> list[Mark]:
+    def _last_marks(self, log: OutputLog, end: int) -> list[Mark]:
         first = max(log.first, self._session.run.start_offset)
         for back in LOOK_BACK_BYTES:
             start = max(first, end - back)
-            marks = whole_marks(self._session.spec.nonce, log.span(start, end), start)
+            marks = [
+                mark
+                for mark in whole_marks(self._session.spec.nonce, log.span(start, end), start)
+                if mark.kind != "P"
+                or "".join(mark.args[:1]).isdigit()  # a prompt that is printed as it is written is none
+            ]
             if any(mark.kind == "P" for mark in marks) or start == first:
                 return marks
         return marks
+
+
+def _at_rest(seen: dict[str, Any]) -> bool:
+    """Whether nothing of a terminal speaks against a shell that is at its prompt."""
+    return bool(seen["front"] == seen["child"]) and newline_mapping(seen) == "mapped"
+
+
+async def _event(ticket: asyncio.Event, limit_s: float | None) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(limit_s):
+            await ticket.wait()
 
 
 def _reason(seen: dict[str, Any], *, own: bool, touched: bool) -> str:

@@ -39,7 +39,7 @@ class Pruning:
             chosen = [self._app.registry.find(text, asked.own_manager) for text in asked.sessions]
             live = [session for session in chosen if not session.over]
             if live and not asked.output:
-                name = live[0].spec.name or live[0].spec.id
+                name = live[0].run.name or live[0].spec.id
                 raise Conflict(f"session {name} is not over; 'prune --output' takes its output alone", code="live")
             candidates = [session.spec.id for session in chosen if session.over]
         else:

@@ -14,6 +14,11 @@ class Readers:
         self._at: dict[object, int] = {}
         self._told: int | None = None
 
+    @property
+    def any(self) -> bool:
+        """Whether somebody does."""
+        return bool(self._at)
+
     def at(self, who: object, offset: int) -> None:
         """Somebody has read up to here, and goes on."""
         self._at[who] = offset

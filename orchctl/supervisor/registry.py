@@ -12,19 +12,25 @@ import socket
 import time
 from dataclasses import replace
 
-from orchctl.core import bash, environment, manager, restarting, selector, shells
+from orchctl.core import environment, manager, restarting, selector
+from orchctl.core import selection as choosing
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, NoSuchSession, OrchctlError
+from orchctl.model.selection import Selection
 from orchctl.model.session import Session, State
 from orchctl.protocol.messages import SpawnSession
+from orchctl.settings import repo_of
 from orchctl.store.sessions import Spec
+from orchctl.supervisor import shell_start
 from orchctl.supervisor.archive import Archive
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.house import House
+from orchctl.supervisor.limits import LimitGuard
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
 LONGEST_S = 10 * 365 * 86400.0
+REMOVED_AFTER_S = 5.0  # a client whose supervisor was just killed comes back within less
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
 
@@ -39,6 +45,7 @@ class Registry:
         self._tasks = tasks
         self._sessions: dict[str, SupervisedSession] = {}  # live, or not yet put away
         self.archive = Archive(house.ended, self._from_files)
+        self._limits = LimitGuard(house)
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
         self._quick: dict[str, int] = {}  # runs in a row that ended soon, of sessions that start again
 
@@ -71,8 +78,20 @@ class Registry:
             with contextlib.suppress(OrchctlError):  # a start that failed is on record, and its own task goes on
                 await self.restart(session, None)
             return
+        if session.spec.remove:
+            await self._remove(session)
+            return
         await session.wrap_up()
         self.put_away(session)
+
+    async def _remove(self, session: SupervisedSession) -> None:
+        """It goes with its files, a little later: whoever waits for it, or reads it, hears its end first."""
+        await asyncio.sleep(max(0.0, (session.run.ended_at or 0.0) + REMOVED_AFTER_S - time.time()))
+        while session.readers.any:
+            await asyncio.sleep(REMOVED_AFTER_S)
+        if self._sessions.pop(session.spec.id, None) is not None:
+            self._house.teller.forget(session.spec.id)
+            await asyncio.to_thread(self._store.remove, session.spec.id)
 
     def _is_to_run(self, session: SupervisedSession) -> bool:
         return session.starts_again and self._sessions.get(session.spec.id) is session
@@ -90,6 +109,10 @@ class Registry:
         except TimeoutError:
             pass
 
+    def check_limits(self, session: SupervisedSession) -> None:
+        """Whether an ended session may live again: refused as a new one would be."""
+        self._limits.check(session.spec.managed_by, self._sessions.values(), self.archive)
+
     async def restart(self, session: SupervisedSession, env: dict[str, str] | None) -> SupervisedSession:
         """Another run of a session whose processes are gone; what waits for the old run has seen its end."""
         session_id = session.spec.id
@@ -99,7 +122,8 @@ class Registry:
         if not self._store.has_environment(session_id):
             if env is None:
                 raise Internal(f"the environment of session {session_id} is gone", code="no-environment")
-            self._store.put_environment(session_id, env)
+            folder = self._store.commands(session_id).shell
+            self._store.put_environment(session_id, shell_start.environment(session.spec, folder, env))
         self._house.ended.remove(session_id)
         self.archive.remove(session_id)
         fresh = SupervisedSession(session.spec, self._house)
@@ -173,6 +197,8 @@ class Registry:
             session = self._sessions.get(asked.session_id)
             if session is not None:  # asked again after a lost answer
                 await session.pair.greeted.wait()
+            elif (session := self._already_there(asked)) is not None:
+                return session
             elif not await self._started(session := self._create(asked)):
                 continue
             if self._sessions.get(asked.session_id) is session or session.over:
@@ -194,10 +220,10 @@ class Registry:
         return session.run.started_at is not None
 
     def _create(self, asked: SpawnSession) -> SupervisedSession:
-        spec = replace(_checked(asked), ring_bytes=self._house.config.session_bytes)
-        for other in self.live():
-            if asked.name is not None and other.spec.name == asked.name:
-                raise Conflict(f"the name {asked.name!r} is taken by session {other.spec.id}", code="name-taken")
+        spec = self._limits.apply(replace(_checked(asked), ring_bytes=self._house.config.session_bytes))
+        if asked.name is not None:
+            self.check_free(asked.name)
+        self._limits.check(spec.managed_by, self._sessions.values(), self.archive)
         try:
             env = environment.compose(
                 asked.env, asked.given, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty"
@@ -210,20 +236,52 @@ class Registry:
         self._sessions[spec.id] = session
         return session
 
+    def known(self, session_id: str) -> Session | None:
+        """What is known of a session, live or ended, without a look at its output."""
+        live = self._sessions.get(session_id)
+        if live is not None:
+            return live.view(with_output=False)
+        return self.archive.view(session_id) if session_id in self.archive else None
+
+    def named(self, name: str | None) -> SupervisedSession | None:
+        """The live session of that name."""
+        return next((one for one in self.live() if name is not None and one.run.name == name), None)
+
+    def check_free(self, name: str) -> None:
+        """Refuse a name that a live session has."""
+        if (other := self.named(name)) is not None:
+            raise Conflict(f"the name {name!r} is taken by session {other.spec.id}", code="name-taken")
+
+    def _already_there(self, asked: SpawnSession) -> SupervisedSession | None:
+        """The live session of that name, where the asker is content with it."""
+        if asked.if_exists not in ("error", "reuse", "skip"):
+            raise BadInput(f"{asked.if_exists!r} is none of error, reuse and skip", code="bad-choice")
+        found = self.named(asked.name) if asked.if_exists != "error" else None
+        if (
+            found is None
+            or asked.if_exists == "skip"
+            or (found.spec.command, found.spec.cwd) == (asked.command, asked.cwd)
+        ):
+            return found
+        raise Conflict(
+            f"the name {asked.name!r} is taken by session {found.spec.id}, which runs another command or elsewhere",
+            code="name-taken",
+        )
+
+    def select(self, selection: Selection, own_manager: str, *, ended_too: bool) -> list[Session]:
+        """The sessions that a selection means, oldest first; one that is named and unknown is an error."""
+        choose_from = self.views(ended_too=ended_too) if selection.open else []
+        chosen = {one.id: one for one in choosing.choose(selection, choose_from)}
+        for text in selection.sessions:
+            found = self.find(text, own_manager, ended_too=ended_too)
+            chosen[found.spec.id] = found.view()
+        return sorted(chosen.values(), key=lambda view: view.created_at)
+
     def _create_on_disk(self, spec: Spec, env: dict[str, str]) -> None:
         """A shell that can tell its prompts gets start-up files of its own, which run the user's first."""
         folder = self._store.commands(spec.id).shell
-        if spec.shell is None:
-            self._store.create(spec, env, {})
-            return
-        login = shells.is_login(spec.command)
-        argv = bash.argv(spec.command[0], folder, login=login)
-        files = bash.start_up(spec.nonce, folder, login=login)
-        self._store.create(
-            replace(spec, argv=tuple(argv), executable=spec.command[0]),
-            bash.environment(folder, env, login=login),
-            files,
-        )
+        spec, files = shell_start.equipped(spec, folder)
+        self._store.create(spec, shell_start.environment(spec, folder, env), files)
 
     async def _start(self, session: SupervisedSession) -> None:
         ours, theirs = socket.socketpair()
@@ -247,6 +305,7 @@ def _checked(asked: SpawnSession) -> Spec:
     if asked.name is not None:
         selector.check_name(asked.name)
     manager.parse(asked.managed_by)
+    choosing.check_labels(asked.labels)
     if not asked.command or not asked.command[0]:
         raise BadInput("there is no command to run")
     given = (*asked.given, *asked.given.values())
@@ -275,8 +334,11 @@ def _checked(asked: SpawnSession) -> Spec:
         idle_s=asked.idle_s,
         bind_pid=asked.bind_pid,
         bind_ticks=asked.bind_ticks,
-        repo=_repo(asked.cwd),
-        shell=shells.known(asked.command) if asked.backend == "pty" else None,
+        repo=repo_of(os.path.realpath(asked.cwd)),
+        labels=asked.labels,
+        remove=asked.remove,
+        echo=asked.echo,
+        shell=shell_start.kind(asked),
         nonce=secrets.token_hex(8),
         created_at=time.time(),
     )
@@ -289,13 +351,3 @@ def _start_error(spec: Spec, step: str, number: int) -> OrchctlError:
     if number == errno.ENOENT:
         return CommandNotFound(f"command not found: {spec.command[0]!r}")
     return CannotExecute(f"cannot execute {spec.command[0]!r}: {reason}")
-
-
-def _repo(cwd: str) -> str | None:
-    """The top of the git work tree that `cwd` lies in."""
-    while not os.path.lexists(f"{cwd}/.git"):
-        parent = os.path.dirname(cwd)
-        if parent == cwd:
-            return None
-        cwd = parent
-    return cwd

@@ -3,6 +3,7 @@
 The new ones start beside us, holding the same listening socket and lock. They read every session and say which they
 know; only if none is missing do we end, at once, as if killed. That is safe at any moment, so nothing is handed
 over but the door: our zygote tells the new one to go on when we are gone. Until then we serve, and may change our mind.
+If the new supervisor ends before it serves, our zygote starts this version again, and that one tells why.
 """
 
 from __future__ import annotations
@@ -32,8 +33,13 @@ class _Unfit(Exception):
     """Why there is no successor."""
 
 
-async def hand_over(app: Supervisor, executable: str) -> NoReturn:
+async def hand_over(app: Supervisor, executable: str, asked_of: int) -> NoReturn:
     """End, once a successor is proven; else raise, and everything is as it was."""
+    if app.zygote.took_back and asked_of != os.getpid():  # of the one before us, which has tried it
+        message = (
+            f"not restarted: the new supervisor ended before it served; the old version goes on; see {app.root.log}"
+        )
+        raise OrchctlError(message, code="restart-failed")
     live = {session.spec.id for session in app.registry.live() if session.run.started_at is not None}
     trial, theirs = socket.socketpair()
     process: Process | None = None
@@ -91,5 +97,6 @@ def rehearse(root: Root, trial: int) -> None:
     ids = [one for one in store.ids() if not ended.has(one) and store.was_forked(one) and store.read_spec(one)]
     if failpoints.chosen(root.path, "rehearse") == "forget":
         ids = []
-    with socket.socket(fileno=trial) as connection:
-        connection.sendall(" ".join(["able", *ids]).encode("ascii") + b"\n")
+    connection = socket.socket(fileno=trial)
+    connection.sendall(" ".join(["able", *ids]).encode("ascii") + b"\n")
+    connection.detach()  # open until we serve: as long as it is, nobody takes our place

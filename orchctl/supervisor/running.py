@@ -33,6 +33,7 @@ class Running:
     output_at: int | None = None
     safe_offset: int = 0
     signalled: bool = False
+    program_signalled: bool = False  # and what was in front was not the shell itself
     timed_out: bool = False
     failure: OrchctlError | None = None
     viewers: int = 0
@@ -55,6 +56,11 @@ class Running:
         if self.viewers == 0 and not self.asked.detach:
             self.left_at = time.monotonic() + patience_s
         self.news.tell()
+
+    def interrupted(self, program: bool) -> None:
+        """It is about to get a signal of ours; whether a program does, and not the shell."""
+        self.signalled = True
+        self.program_signalled = self.program_signalled or program
 
     def detach(self) -> None:
         """Let it go on, whoever leaves."""

@@ -14,7 +14,7 @@ class Safety:
 
     def __init__(self, folder: str, *, strict: bool) -> None:
         self._folder = folder
-        self._strict = strict
+        self.strict = strict  # nothing is shown before it is safe
         self._syncer: Syncer | None = None
         self._turn = asyncio.Lock()
 
@@ -35,13 +35,13 @@ class Safety:
 
     async def settle_all(self) -> None:
         """The same for all of it, its directory's own name included."""
-        if self._strict:
+        if self.strict:
             await self.settle()
             await asyncio.to_thread(REAL.sync_folder, os.path.dirname(self._folder))
 
     async def settle(self, end: int | None = None) -> None:
         """Where that was asked for: wait until everything, or the output up to `end`, is safe."""
-        if not self._strict:
+        if not self.strict:
             return
         async with self._turn:
             if self._syncer is None or end is None or self._syncer.durable < end:

@@ -1,18 +1,28 @@
 """Connections: who may speak, hello, frames in, handlers by table, answers out.
 
-Connecting and closing changes nothing. One bad client costs itself its connection and nobody else anything.
+Connecting and closing changes nothing. One bad client costs itself its connection and nobody else anything:
+until it has said hello it has five seconds and a few kilobytes, and what it sends along is never taken.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import logging
 import os
 import socket
 import struct
 import time
 
-from orchctl.errors import Internal, NotPermitted, OrchctlError, PeerBroke, SupervisorUnreachable
+from orchctl.errors import (
+    Internal,
+    LimitReached,
+    NotPermitted,
+    OrchctlError,
+    PeerBroke,
+    SupervisorUnreachable,
+)
 from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
@@ -23,9 +33,11 @@ from orchctl.version import VERSION
 
 log = logging.getLogger(__name__)
 HELLO_S = 5.0
-CONNECTIONS = 256
+HELLO_PART_BYTES = 4096  # read at once until hello was said
+CONNECTIONS = 256  # all of one user: nobody else may speak
 CALLS_AT_ONCE = 64
-RETRY_ACCEPT_S = 0.1  # out of descriptors: somebody may close one soon
+LINGER_S = 5.0  # what was said last gets this long to be read
+RETRY_ACCEPT_S = 0.1  # something is wrong at the door: it may pass
 _PEER = struct.Struct("3i")
 
 
@@ -36,36 +48,69 @@ class Server:
         self._app = app
         self._listener = listener
         self._tasks = tasks
+        self._greeting: set[socket.socket] = set()  # have not said hello yet
         self._open: set[asyncio.StreamWriter] = set()
+        self._spare: int | None = None  # a descriptor to let go when there is no other: with it, we can say so
         self.connections = 0
         self.left_at = time.monotonic()  # when the last of them ended
 
     def open(self) -> None:
         """Let clients in from now on."""
+        self._keep_spare()
         asyncio.get_running_loop().add_reader(self._listener, self.let_in)
 
     def let_in(self) -> bool:
         """Whoever waits at the door comes in; whether anybody did. Counted at once, so that nobody is overlooked."""
-        loop = asyncio.get_running_loop()
         try:
             connection, _ = self._listener.accept()
         except BlockingIOError:
             return False
         except OSError as error:
             log.warning("cannot accept: %s", error)
-            loop.remove_reader(self._listener)
-            loop.call_later(RETRY_ACCEPT_S, self.open)
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._turn_away():
+                self._pause()
             return True
         connection.setblocking(False)
+        if self.connections >= CONNECTIONS:
+            refusal = LimitReached(f"{CONNECTIONS} connections are open already", code="too-many-connections")
+            log.warning("a connection was refused: %s", refusal.message)
+            with connection:
+                _tell(connection, refusal)
+            return True
         self.connections += 1
         self._tasks.create_task(guarded("a connection", self._serve(connection)))
         return True
 
+    def _turn_away(self) -> bool:
+        """No descriptor is left: tell the next one so, with the spare one; False if there was none."""
+        if self._spare is None:
+            return False
+        os.close(self._spare)
+        self._spare = None
+        with contextlib.suppress(OSError), self._listener.accept()[0] as connection:
+            _tell(connection, LimitReached("the supervisor has no descriptor left", code="too-many-files"))
+        return self._keep_spare()
+
+    def _keep_spare(self) -> bool:
+        with contextlib.suppress(OSError):
+            if self._spare is None:
+                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        return self._spare is not None
+
+    def _pause(self) -> None:
+        """Nobody comes in for a moment, so that trouble at the door does not keep us busy."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._listener)
+        loop.call_later(RETRY_ACCEPT_S, self.open)
+
     def say_goodbye(self) -> None:
         """Tell everybody that this end is meant, so that nobody comes back and starts another; let nobody in."""
         asyncio.get_running_loop().remove_reader(self._listener)
+        goodbye = SupervisorUnreachable("the supervisor was stopped", code="supervisor-stopped")
+        for connection in self._greeting:
+            _tell(connection, goodbye)
         for writer in self._open:
-            _refuse(writer, SupervisorUnreachable("the supervisor was stopped", code="supervisor-stopped"))
+            _refuse(writer, goodbye)
 
     async def _serve(self, connection: socket.socket) -> None:
         try:
@@ -75,26 +120,34 @@ class Server:
             self.left_at = time.monotonic()
 
     async def _converse(self, connection: socket.socket) -> None:
-        reader, writer = await asyncio.open_unix_connection(sock=connection)
-        self._open.add(writer)
-        decoder = framing.Decoder()
+        decoder = framing.Decoder(control_limit_bytes=framing.HELLO_LIMIT_BYTES)
+        self._greeting.add(connection)
         try:
             peer = _check_peer(connection)
-            if len(self._open) > CONNECTIONS:
-                raise OrchctlError(f"{CONNECTIONS} connections are open already", code="too-many-connections")
-            writer.write(codec.encode_hello(_our_hello()))
-            async with asyncio.timeout(HELLO_S):
-                frames = await _first_frames(reader, decoder)
-            codec.decode_hello(frames.pop(0))  # whoever it is: list, kill and stop work across versions
-            await _Conversation(self._app, reader, writer, decoder, peer).run(frames)
+            await _greet(connection, decoder)
+            reader, writer = await asyncio.open_unix_connection(sock=connection)
         except OrchctlError as error:
             log.warning("a connection was refused: %s", error.message)
+            _tell(connection, error)
+            connection.close()
+            return
+        except (OSError, EOFError):
+            connection.close()
+            return
+        finally:
+            self._greeting.discard(connection)
+        self._open.add(writer)
+        try:
+            await _Conversation(self._app, reader, writer, decoder, peer).run()
+        except PeerBroke as error:
+            log.warning("a connection was ended: %s", error.message)
             _refuse(writer, error)
-        except (OSError, EOFError, TimeoutError):
+        except OSError:
             pass
         finally:
             self._open.discard(writer)
             writer.close()
+            asyncio.get_running_loop().call_later(LINGER_S, writer.transport.abort)
 
 
 class _Conversation:
@@ -115,30 +168,35 @@ class _Conversation:
         self._peer = peer
         self._room = asyncio.Semaphore(CALLS_AT_ONCE)
 
-    async def run(self, frames: list[framing.Frame]) -> None:
-        """Until the other end closes; then what it asked for and nobody waits for any more is dropped."""
+    async def run(self) -> None:
+        """Until the other end closes or breaks the rules; then what it asked for and nobody waits for is dropped."""
+        broken: PeerBroke | None = None
         async with asyncio.TaskGroup() as calls:
             started: set[asyncio.Task[None]] = set()
             try:
+                data = b""  # frames may have come together with the hello
                 while True:
-                    for frame in frames:
+                    for frame in self._decoder.feed(data):
                         await self._room.acquire()
                         task = calls.create_task(self._take(frame))
                         started.add(task)
                         task.add_done_callback(started.discard)
                     data = await _received(self._reader)
                     if not data:
-                        return
-                    frames = list(self._decoder.feed(data))
+                        break
+            except PeerBroke as error:
+                broken = error
             finally:
                 for task in list(started):
                     task.cancel()
+        if broken is not None:
+            raise broken
 
     async def _take(self, frame: framing.Frame) -> None:
         number = 0
         try:
             number, message = codec.decode(frame)
-            await self._answer(Call(number, self._writer, self._peer), message)
+            await self._answer(Call(number, self._writer, self._peer), message, frame)
         except codec.UnknownKind as error:
             await Call(error.number, self._writer).say(codec.failed(error))
         except PeerBroke as error:
@@ -148,9 +206,11 @@ class _Conversation:
         finally:
             self._room.release()
 
-    async def _answer(self, call: Call, message: Message) -> None:
+    async def _answer(self, call: Call, message: Message, frame: framing.Frame) -> None:
         handler = HANDLERS.get(type(message))
         try:
+            if isinstance(frame, framing.Control):
+                codec.check_request(frame.payload)
             if handler is None:
                 raise PeerBroke(f"{message.kind} is an answer, not a request")
             await handler(self._app, call, message)
@@ -175,10 +235,19 @@ async def _received(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _first_frames(reader: asyncio.StreamReader, decoder: framing.Decoder) -> list[framing.Frame]:
-    while data := await _received(reader):
-        if frames := list(decoder.feed(data)):
-            return frames
+async def _greet(connection: socket.socket, decoder: framing.Decoder) -> None:
+    """Say hello and hear one; whoever it is: list, kill and stop work across versions."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(HELLO_S):
+            await loop.sock_sendall(connection, codec.encode_hello(_our_hello()))
+            while data := await loop.sock_recv(connection, HELLO_PART_BYTES):
+                for frame in decoder.feed(data):
+                    codec.decode_hello(frame)
+                    decoder.trust()
+                    return
+    except TimeoutError:
+        raise PeerBroke(f"no hello in {HELLO_S:.0f} s", code="no-hello") from None
     raise EOFError
 
 
@@ -194,3 +263,9 @@ def _check_peer(connection: socket.socket) -> int:
 def _refuse(writer: asyncio.StreamWriter, error: OrchctlError) -> None:
     if not writer.is_closing():
         writer.write(codec.encode(0, codec.failed(error)))
+
+
+def _tell(connection: socket.socket, error: OrchctlError) -> None:
+    """Say why, if there is room for it: nobody is waited for."""
+    with contextlib.suppress(OSError):
+        connection.send(codec.encode(0, codec.failed(error)), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import socket
 import time
+from typing import Any
 
 from orchctl.core import journal, restarting, segments
 from orchctl.core.run import Run
@@ -18,6 +19,7 @@ from orchctl.store.recovery import recover
 from orchctl.store.sessions import Spec
 from orchctl.store.timeline import Timeline
 from orchctl.supervisor.commands import Commands
+from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.house import House
 from orchctl.supervisor.news import News
 from orchctl.supervisor.pair import PairLink
@@ -34,12 +36,15 @@ class SupervisedSession:
     def __init__(self, spec: Spec, house: House, *, over: bool = False) -> None:
         store = house.store
         self.spec = spec
-        self.run = Run(cols=spec.cols, rows=spec.rows, prompts=spec.shell is not None)
+        self.run = Run(
+            cols=spec.cols, rows=spec.rows, prompts=spec.shell is not None, name=spec.name, labels=dict(spec.labels)
+        )
         self.news = News()
         self.pair = PairLink(store.folder(spec.id), self.look)
         self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
+        self.typed: dict[str, int] = {}  # where the log ended before a manager's last input; a new supervisor has none
         self.over = over  # everything about it is told, and safe
         self._last_words = asyncio.Lock()
         self._superseded = False
@@ -62,7 +67,8 @@ class SupervisedSession:
         self._unsure = first is None
         async with asyncio.TaskGroup() as tasks:
             if self.commands is not None:
-                tasks.create_task(self._tend_commands(self.commands, tasks))
+                name = f"the commands of session {self.spec.id}"  # a mistake there must not cost us the pair
+                tasks.create_task(guarded(name, self._tend_commands(self.commands, tasks)))
             await self.pair.tend(first)
             self.look()
             if not self.closed and self.run.failure is None:
@@ -91,7 +97,8 @@ class SupervisedSession:
     async def wrap_up(self) -> None:
         """The last word on a session whose processes are gone; tried again later where the disk does not take it."""
         async with self._last_words:
-            if not (self.over or self._superseded or self.starts_again) and self.closed and self.pair.gone.is_set():
+            kept = self.over or self._superseded or self.starts_again or self.spec.remove
+            if not kept and self.closed and self.pair.gone.is_set():
                 await self._put_away()
 
     async def hand_over(self) -> None:
@@ -183,14 +190,16 @@ class SupervisedSession:
         spec, run = self.spec, self.run
         return Session(
             id=spec.id,
-            name=spec.name,
+            name=run.name,
             backend=spec.backend,
             managed_by=spec.managed_by,
             cols=run.cols if spec.backend == "pty" else None,
             rows=run.rows if spec.backend == "pty" else None,
             cwd=spec.cwd,
             command=spec.command,
+            shell=spec.shell,
             repo=spec.repo,
+            labels=run.labels,
             created_at=spec.created_at,
             started_at=run.started_at,
             ended_at=run.ended_at,
@@ -209,9 +218,22 @@ class SupervisedSession:
             timeout_s=spec.timeout_s,
             idle_s=spec.idle_s,
             bind_pid=spec.bind_pid,
+            remove=spec.remove,
+            uptime=self._uptime(),
             stalled=self.pair.stalled or None,
             output=self.open_log().extent() if with_output else Output(),
         )
+
+    def _uptime(self) -> float | None:
+        run = self.run
+        if run.started_at is None:
+            return None
+        return round(max(0.0, (time.time() if run.ended_at is None else run.ended_at) - run.started_at), 3)
+
+    def note(self, record: dict[str, Any]) -> None:
+        """Write down what was decided about it; the journal is read by everybody who comes after us."""
+        self._store.append_journal(self.spec.id, {**record, "time": time.time()})
+        self.look()
 
     def _lose(self) -> None:
         """Both processes of the pair are gone and neither wrote the end down."""

@@ -59,6 +59,10 @@ class Teller:
         """Tell what no journal says; done without when the disk is full."""
         self._append(session, [{"type": kind, **fields}])
 
+    def announce(self, kind: str, *, managed_by: str | None, who: str | None, **fields: Any) -> bool:
+        """Tell what is about no session, or about one that never came to be."""
+        return self._write([{"session": None, "managed_by": managed_by, "who": who, "type": kind, **fields}])
+
     def forget(self, session_id: str) -> None:
         """The session is over, and everything about it is told."""
         self._tales.pop(session_id, None)
@@ -83,8 +87,11 @@ class Teller:
             "managed_by": spec.managed_by,
             "backend": spec.backend,
         }
+        return self._write([{**common, "who": spec.managed_by, **event} for event in events])
+
+    def _write(self, events: list[Event]) -> bool:
         try:
-            self.events.append([{**common, "who": spec.managed_by, **event} for event in events], time.time())
+            self.events.append(events, time.time())
         except OSError as error:
             log.warning("events cannot be written: %s", error.strerror)
             return False

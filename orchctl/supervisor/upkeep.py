@@ -7,7 +7,9 @@ import logging
 import os
 import time
 
+from orchctl.config import differences
 from orchctl.disk import REAL
+from orchctl.keeper.footing import follow_or_roll_log
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.pruning import Pruning
@@ -24,6 +26,7 @@ class Upkeep:
     def __init__(self, app: Supervisor) -> None:
         self._app = app
         self._pruning = Pruning(app)
+        self._config = app.house.config
         self._changed = 0  # when the directory of sessions had last changed, when it was last made safe
 
     async def run(self) -> None:
@@ -36,12 +39,27 @@ class Upkeep:
 
     async def _do(self, *, retain: bool) -> None:
         try:
+            self._take_up_settings()
             await self._sync()
             if retain:
+                follow_or_roll_log(self._app.root.path)
                 await self._pruning.retain()
                 self._app.house.teller.retain(time.time())
         except OSError as error:
             log.warning("upkeep: %s", error)
+
+    def _take_up_settings(self) -> None:
+        """What is not looked up when it is needed."""
+        before, now = self._config, self._app.house.config
+        if now == before:
+            return
+        self._config = now
+        self._app.house.teller.events.keep(now.events_bytes, now.events_s)
+        for session in self._app.registry.all():
+            session.safety.strict = now.strict
+        self._app.house.teller.announce(
+            "input", managed_by=None, who=None, action="config", changed=differences(before, now)
+        )
 
     async def _sync(self) -> None:
         for session in self._app.registry.all():

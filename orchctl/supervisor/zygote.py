@@ -23,6 +23,7 @@ class ZygoteLink:
         self._channel = channel
         self._words = b""
         self.pid: int | None = None
+        self.took_back = False  # whether we are here because another version did not come up
         self._replaced = asyncio.Event()
 
     def spawn(self, session: str, connection: socket.socket) -> None:
@@ -72,6 +73,8 @@ class ZygoteLink:
             word, _, rest = line.partition(b" ")
             if word == b"zygote":
                 self.pid = int(rest)
+            elif word == b"back":
+                self.took_back = True
         return lines
 
     async def _received(self, loop: asyncio.AbstractEventLoop) -> bytes:

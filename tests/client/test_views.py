@@ -12,12 +12,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchctl.client.views import MarkView, NewlineView, RawView, SafeView, TextView, View, one_line, visible
+from orchctl.client.views import MarkView, NewlineView, PlainView, RawView, SafeView, TextView, View, one_line, visible
 
 PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-VIEWS: list[Callable[[], View]] = [RawView, MarkView, TextView, SafeView, partial(NewlineView, mapped=True)]
+VIEWS: list[Callable[[], View]] = [RawView, MarkView, TextView, SafeView, PlainView, partial(NewlineView, mapped=True)]
 
 SGR = re.compile(r"\x1b\[[0-9;:]*m")
+# the rule itself: text without C0, DEL, C1, bidi controls and surrogates; newline, tab, and colour of a sane length
+ONLY_THIS = re.compile(
+    "(?:[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\n|\t|\x1b\\[[0-9;:]{0,64}m)*"
+)
 EMBEDDINGS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 MARKS = "\u061c\u200e\u200f"
 
@@ -121,6 +125,7 @@ def test_where_no_newline_was_mapped_the_newline_view_changes_nothing(data: byte
 @given(logs | st.binary(), cuts)
 def test_the_safe_view_shows_only_printable_text_newlines_tabs_and_colour(data: bytes, places: list[int]) -> None:
     text = shown(SafeView(), data, places).decode("utf-8")
+    assert ONLY_THIS.fullmatch(text)
     assert all(map(harmless, SGR.sub("", text)))
 
 

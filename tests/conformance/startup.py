@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """A start-up file and a terminal."""
+    """The text of a start-up file, and a terminal."""
 
     name: str
-    bashrc: str = ""
+    text: str = ""
     size: tuple[int, int] = (80, 24)
     strict: bool = False  # a command that fails ends the shell
     slow: bool = False
+    asks: bool = False  # the prompt waits for an answer of the terminal, and nothing tells when it begins to
 
 
 _STATUS_PROMPT = r"""
@@ -61,13 +62,13 @@ bind 'set enable-bracketed-paste on' 'set show-mode-in-prompt on' 2>/dev/null
 bind -x '"\C-g": _dp_draw' 2>/dev/null
 """
 
-_FLUSH = "perl -MPOSIX -e 'tcflush(0, TCIFLUSH)' </dev/tty"
+FLUSH = "perl -MPOSIX -e 'tcflush(0, TCIFLUSH)' </dev/tty"
 
 STARTUPS = (
     Startup("a prompt that is made anew each time", _STATUS_PROMPT),
     Startup("a prompt that draws", _DRAWN_PROMPT),
     Startup("errexit, nounset and pipefail", "set -euo pipefail\n", strict=True),
     Startup("a slow start that prints", "echo starting\nsleep 2\necho started\n", slow=True),
-    Startup("typeahead is thrown away", f"flush() {{ {_FLUSH}; }}\nflush\nPROMPT_COMMAND=flush\n"),
+    Startup("typeahead is thrown away", f"flush() {{ {FLUSH}; }}\nflush\nPROMPT_COMMAND=flush\n"),
     Startup("a narrow terminal", size=(20, 24)),
 )

@@ -22,7 +22,7 @@ _PAIRS = [
 
 
 def _faults(world: World, startup: Startup, case: Case) -> str:
-    return "\n".join(run(world, case, files=((".bashrc", startup.bashrc.encode()),), size=startup.size))
+    return "\n".join(run(world, case, files=((".bashrc", startup.text.encode()),), size=startup.size))
 
 
 def test_the_core_is_large_enough_to_tell() -> None:

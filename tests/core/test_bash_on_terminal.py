@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from orchctl.core import bash
 from orchctl.core.execution import End, Execution
 from orchctl.core.marks import whole_marks
-from tests.core.test_bash import EXEC_ID, NONCE, PROPERTY, folder_called, folders, parses, variables, write
+from orchctl.core.shell import TAG, Order
+from tests.core.test_bash import BASH, EXEC_ID, NONCE, PROPERTY, folder_called, folders, parses, variables, write
 from tests.world import DEADLINE_S
 
 
@@ -35,13 +35,14 @@ def on_terminal(script: str, home: str) -> bytes:
 
 def run(folder: str, text: str, *, times: int = 1, **options: Any) -> tuple[End, bytes]:
     """The end and the output of a command whose files are made as a supervisor makes them."""
-    options = {"stdin": "/dev/null", "env": {}, "cwd": None, **options}
-    complete = not bash.needs_parsing(text) or parses(text)
-    files = bash.one_command(NONCE, folder, EXEC_ID, text, complete=complete, **options)
-    write(f"{folder}/heal", bash.start_up(NONCE, folder, login=False)["heal"])
+    complete = not BASH.needs_parsing(text, "") or parses(text)
+    files = BASH.one_command(
+        Order(nonce=NONCE, folder=folder, exec_id=EXEC_ID, text=text, complete=complete, **options)
+    )
+    write(f"{folder}/heal", BASH.start_up(NONCE, folder, ["bash"])["heal"])
     write(f"{folder}/c{EXEC_ID}", files.command)
-    write(f"{folder}/{bash.TAG}{EXEC_ID}", files.wrapper)
-    shown = on_terminal("\n".join([bash.typed_line(folder, EXEC_ID)] * times), folder)
+    write(f"{folder}/{TAG}{EXEC_ID}", files.wrapper)
+    shown = on_terminal("\n".join([BASH.typed_line(folder, EXEC_ID)] * times), folder)
     execution = Execution(EXEC_ID, 0)
     ends = [end for mark in whole_marks(NONCE, shown, 0) if (end := execution.take(mark)) is not None]
     assert len(ends) == 1, shown

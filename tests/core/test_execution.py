@@ -152,3 +152,34 @@ def test_what_the_prompt_prints_is_not_the_commands() -> None:
     assert others == End(130, "prompt", 30, 40, ran=True)
     ended = told(Execution(OWN, PROMPTS), [BEGIN, OUTPUT, ("A", (OWN,)), ("D", (OWN, "0"))])
     assert ended == End(0, "marks", 30, 40, ran=True)
+
+
+@given(statuses, statuses)
+def test_a_prompt_may_tell_the_end_of_a_command_that_could_not(status: int, end: int) -> None:
+    execution = Execution(OWN, PROMPTS)
+    told = laid_out([BEGIN, OUTPUT, ("P", (str(PROMPTS + 1), str(status), "ims", str(end), OWN))])
+    assert [execution.take(mark) for mark in told][-1] == End(end, "marks", 30, 30, ran=True)
+
+
+@given(statuses)
+def test_a_prompt_that_tells_no_end_means_that_it_was_cancelled(status: int) -> None:
+    execution = Execution(OWN, PROMPTS)
+    told = laid_out([BEGIN, OUTPUT, ("P", (str(PROMPTS + 1), str(status), "ims", "", OWN))])
+    assert [execution.take(mark) for mark in told][-1] == End(status or INTERRUPTED, "prompt", 30, 30, ran=True)
+
+
+def test_a_line_that_was_run_without_marks_is_not_to_be_typed_again() -> None:
+    execution = Execution(OWN, PROMPTS)
+    (prompt,) = laid_out([("P", (str(PROMPTS + 1), "0", "ims", "0", OWN))])
+    assert execution.take(prompt) is None
+    assert (execution.unheard, execution.dropped) == (True, False)
+    execution = Execution(OWN, PROMPTS)
+    (prompt,) = laid_out([("P", (str(PROMPTS + 1), "0", "ims", "0", OTHER))])
+    assert execution.take(prompt) is None
+    assert (execution.unheard, execution.dropped) == (False, True)
+
+
+def test_a_shell_may_have_statuses_of_its_own() -> None:
+    execution = Execution(OWN, PROMPTS, lambda status: status - 128)
+    told = laid_out([BEGIN, OUTPUT, ("D", (OWN, "271"))])
+    assert [execution.take(mark) for mark in told][-1] == End(143, "marks", 30, 30, ran=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from orchctl import Client, SessionHandle
+from orchctl.core.shell_bash import HAS_LIST
 from tests.world import World
 
 
@@ -86,3 +87,26 @@ def test_a_file_and_a_prompt_that_throw_typeahead_away_do_not_lose_the_command(w
         shell = _shell(world, client, {".bashrc": f"{flush}flush\nPROMPT_COMMAND=flush\n"})
         for number in range(5):
             assert shell.exec(f"echo {number}", wait_prompt_s=60).output == b"%d\n" % number
+
+
+def test_a_bash_whose_prompt_command_is_no_list_tells_its_prompts_too(world: World) -> None:
+    """What bash did before 5.1, made to happen in a newer one by taking its version for an older."""
+    with world.client() as client:
+        shell = _shell(world, client, {})
+        shell.exec("true")
+        path = f"{world.state}/sessions/{shell.id}/shell/heal"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        assert text.count(HAS_LIST) == 2
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(HAS_LIST, "0"))
+        shell.exec("unset PROMPT_COMMAND; unset -f __oc_p; PROMPT_COMMAND='seen=$?;'")
+        for _ in range(3):
+            assert shell.exec("(exit 5)").exit_code == 5
+            assert shell.exec("echo $? $seen ${#PROMPT_COMMAND[@]}").output == b"5 5 1\n"
+        cancelled = shell.exec("echo a; kill -INT $$; echo b")
+        assert (cancelled.exit_code, cancelled.completion) == (130, "prompt")
+        assert shell.exec("sleep 60", timeout_s=0.5).exit_code == 124
+        assert shell.exec("PROMPT_COMMAND='seen=9'").exit_code == 0
+        assert shell.exec("(exit 6)").exit_code == 6
+        assert shell.exec("echo $seen").output == b"9\n"

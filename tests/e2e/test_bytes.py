@@ -67,6 +67,7 @@ def test_a_pipe_gets_newlines_as_the_program_wrote_them_and_a_json_reader_gets_o
     assert world.run("tail", session).stdout == b"a\nb\r\n\x1b[1mc\x1b[0m"
     assert world.json("tail", session) == {
         "type": "output",
+        "session": session,
         "offset": 0,
         "output": "a\r\nb\r\r\n\x1b[1mc\x1b[0m",
     }

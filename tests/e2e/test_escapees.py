@@ -7,13 +7,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from tests.world import DEADLINE_S, ORCHCTL, World, until
+from tests.nobody import NOBODY, NobodysWorld, nobodys_world
+from tests.world import World, until
 
 _SLEEPER = """/bin/sh -c 'echo $$ >"$0"; exec /bin/sleep 1000'"""  # followed by the file that gets its pid
 _SCRIPT = f"""
@@ -29,7 +28,6 @@ setsid {_SLEEPER} "$0/own-session" &
 true
 """
 NAMES = ("background", "disowned", "double-fork", "double-fork-bare", "foreground", "own-session", "stubborn")
-NOBODY = 65534
 
 
 @contextlib.contextmanager
@@ -90,19 +88,23 @@ def _parent(pid: int) -> int:
 
 
 @pytest.fixture
-def survivor(world: World) -> Iterator[int]:
+def nobody(world: World) -> Iterator[NobodysWorld]:
+    """A world of a user who is not root."""
+    with nobodys_world(world) as made:
+        yield made
+
+
+@pytest.fixture
+def survivor(nobody: NobodysWorld) -> Iterator[int]:
     """The pid of a root's process in the session `s` of a user who may not signal it."""
-    os.chmod(world.folder, 0o755)
-    noted, become_root = f"{world.folder}/noted", f"{world.folder}/become-root"
-    for folder in (noted, f"{world.folder}/nobody"):
-        os.mkdir(folder, 0o700)
-        os.chown(folder, NOBODY, NOBODY)
+    noted, become_root = f"{nobody.home}/noted", f"{nobody.folder}/become-root"
+    os.mkdir(noted, 0o700)
+    os.chown(noted, NOBODY, NOBODY)
     shutil.copy(shutil.which("setpriv") or "setpriv", become_root)
     os.chmod(become_root, 0o4755)
     # in a session of its own, because the kernel asks nobody when it sends HUP to a terminal's foreground
     script = f'"$1" --reuid=0 --regid=0 --clear-groups setsid {_SLEEPER} "$0/foreground"; true'
-    spawned = _as_nobody(world, "spawn", "--name", "s", "--", "sh", "-c", script, noted, become_root)
-    assert spawned.returncode == 0, spawned
+    nobody.ok("spawn", "--name", "s", "--", "sh", "-c", script, noted, become_root)
     try:
         until(lambda: _noted(noted))
         pid = _noted(noted)["foreground"]
@@ -112,29 +114,18 @@ def survivor(world: World) -> Iterator[int]:
         for pid in _noted(noted).values():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        stopped = _as_nobody(world, "supervisor", "stop", "--kill")
-    assert stopped.returncode == 0, stopped
+    nobody.ok("supervisor", "stop", "--kill")
     assert not os.path.exists(f"/proc/{pid}")  # its keeper has stayed for it, and reaped it
 
 
-def _as_nobody(world: World, *words: str) -> subprocess.CompletedProcess[bytes]:
-    """A command of a user who is not root, but may pass through root's directories: the interpreter can be in one."""
-    way = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    way += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-    home = f"{world.folder}/nobody"
-    env = world.env | {"ORCHCTL_STATE_DIR": home, "HOME": home}
-    options: dict[str, Any] = {"env": env, "cwd": home, "stdin": subprocess.DEVNULL, "capture_output": True}
-    return subprocess.run([*way, ORCHCTL, *words], timeout=DEADLINE_S, check=False, **options)
-
-
-def test_a_process_that_may_not_be_signalled_is_named_as_a_survivor(world: World, survivor: int) -> None:
-    done = _as_nobody(world, "kill", "--grace", "200ms", "--json", "s")
+def test_a_process_that_may_not_be_signalled_is_named_as_a_survivor(nobody: NobodysWorld, survivor: int) -> None:
+    done = nobody.run("kill", "--grace", "200ms", "--json", "s")
     assert done.returncode == 1
     assert json.loads(done.stdout)["survivors"] == [survivor]
     assert str(survivor).encode() in done.stderr
 
 
-def test_a_survivor_is_named_again_when_it_is_killed_again(world: World, survivor: int) -> None:
-    reports = [json.loads(_as_nobody(world, "kill", "--grace", "200ms", "--json", "s").stdout) for _ in range(2)]
+def test_a_survivor_is_named_again_when_it_is_killed_again(nobody: NobodysWorld, survivor: int) -> None:
+    reports = [json.loads(nobody.run("kill", "--grace", "200ms", "--json", "s").stdout) for _ in range(2)]
     assert [report["survivors"] for report in reports] == [[survivor], [survivor]]
     assert [len(report["ended"]) for report in reports] == [1, 0]

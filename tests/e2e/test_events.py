@@ -41,7 +41,11 @@ def test_what_happens_to_a_session_is_told_in_order_and_can_be_chosen(world: Wor
     world.ok("kill", "w")
     until(lambda: [event["state"] for event in told(world, "--type", "session.state", "w")][-1:] == ["closed"])
     events = told(world, "w")
-    assert [event["type"] for event in events if event["type"] != "session.state"] == [*["command"] * 4, "input"]
+    assert [event["type"] for event in events if event["type"] != "session.state"] == [
+        *["command"] * 4,
+        "input",
+        "input",
+    ]
     states = [event for event in events if event["type"] == "session.state"]
     assert [event["state"] for event in states] == ["idle", "bootstrapping", "live", "closed"]
     assert (states[0]["command"], states[-1]["end_reason"]) == (["bash"], "killed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-import orchctl
 from tests.world import World
 
 
@@ -28,17 +27,3 @@ def test_a_session_in_hand_does_all_that_the_command_line_can(world: World) -> N
         assert session.wait(timeout_s=60).exit_code == 4
         assert session.kill().already_ended == (session.id,)
         assert repr(session) == "<session work closed>"
-
-
-def test_what_is_public_is_pinned() -> None:
-    assert orchctl.__all__ == [
-        "Chunk",
-        "Client",
-        "Command",
-        "OrchctlError",
-        "Result",
-        "Session",
-        "SessionHandle",
-        "__version__",
-    ]
-    assert all(getattr(orchctl, name) for name in orchctl.__all__)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import random
 import signal
 import subprocess
 import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from orchctl.core import journal
-from tests.programs import pour, pour_digest
+from tests.nobody import become_nobody
+from tests.programs import pour_by_steps, pour_digest
 from tests.world import DEADLINE_S, World, until
 
 MB = 1 << 20
@@ -44,51 +49,73 @@ def _pairs(world: World) -> list[tuple[str, int]]:
 
 
 def test_four_pours_lose_nothing_while_movers_keepers_and_the_zygote_are_killed(world: World, long_form: bool) -> None:
-    total, mover_kills, keeper_kills = (200 * MB, 2000, 90) if long_form else (6 * MB, 55, 5)
-    sessions = {}
-    for seed in range(11, 15):
-        os.mkfifo(f"{world.folder}/gate{seed}")
-        words = pour(total, seed=seed, bytes_per_s=1.5 * MB, exit_code=seed)
-        waiting = ["sh", "-c", f'read go < {world.folder}/gate{seed}; exec "$@"', "sh"]
-        sessions[world.ok("spawn", "--", *waiting, *words)] = seed
-    alive = [world.json("info", session)["pid"] for session in sessions]
-    followers = {session: world.start("tail", "-f", "-n", "all", "--raw", session) for session in sessions}
-    digests = {session: hashlib.sha256() for session in sessions}
-    readers = [threading.Thread(target=_digest, args=(followers[session], digests[session])) for session in sessions]
-    for reader in readers:
-        reader.start()
-    for seed in sessions.values():
-        with open(f"{world.folder}/gate{seed}", "w", encoding="ascii") as gate:
-            gate.write("go\n")
-    rnd, zygote = random.Random(5), world.json("supervisor", "status")["zygote"]
-    killed = {"orchctl-mover": 0, "orchctl-keeper": 0}
-    while sum(killed.values()) < mover_kills + keeper_kills and all(os.path.exists(f"/proc/{pid}") for pid in alive):
-        pairs = _pairs(world)
-        if len(pairs) < 2 * len(sessions):  # one at a time: whole again, before the other half may be killed
-            continue
-        every = (mover_kills + keeper_kills) // keeper_kills
-        name = "orchctl-keeper" if sum(killed.values()) % every == 2 else "orchctl-mover"
-        victim = rnd.choice([pid for found, pid in pairs if found == name])
-        with contextlib.suppress(ProcessLookupError):
+    total, mover_kills, keeper_kills = (200 * MB, 2000, 100) if long_form else (20 * MB, 100, 5)
+    world.keep_of_each_session("1G")
+    rnd, kills = random.Random(5), mover_kills + keeper_kills
+    with contextlib.ExitStack() as stack:
+        pours = [stack.enter_context(_pour(world, total, kills, seed)) for seed in range(11, 15)]
+        zygote = world.json("supervisor", "status")["zygote"]
+        for number in range(kills):
+            until(lambda: len(_pairs(world)) == 2 * len(pours), "a pair is not whole")  # any one, and then any other
+            name = "orchctl-keeper" if number % (kills // keeper_kills) == 2 else "orchctl-mover"
+            victim = rnd.choice([pid for found, pid in _pairs(world) if found == name])
+            for pour in pours:
+                os.write(pour.gate, b".")
+            time.sleep(rnd.random() * 0.01)  # so that it comes anywhere in this part of the pour, or just after it
             os.kill(victim, signal.SIGKILL)
-            killed[name] += 1
             until(lambda victim=victim: _is_zombie(victim))  # type: ignore[misc]
-        if zygote and sum(killed.values()) >= 6:
-            os.kill(zygote, signal.SIGKILL)
-            zygote = 0
-    for reader in readers:
-        reader.join()
-    for session, follower in followers.items():
-        assert follower.wait(DEADLINE_S) == 0, session
-        assert digests[session].hexdigest() == pour_digest(total, seed=sessions[session])
-        ended = world.json("info", session)
+            if number == kills // 2:
+                os.kill(zygote, signal.SIGKILL)
+        for pour in pours:
+            pour.check(total)
+    records = [one for pour in pours for one in journal.decode(world.journal(pour.session)).records]
+    assert sum(one["type"] == "degraded" for one in records) == keeper_kills
+    assert world.run("verify").returncode == 0
+
+
+@dataclass(frozen=True)
+class _Pour:
+    """A session that pours step by step, and a follower of it."""
+
+    world: World
+    session: str
+    seed: int
+    gate: int
+    follower: subprocess.Popen[bytes]
+    digest: hashlib._Hash
+    reader: threading.Thread
+
+    def check(self, total: int) -> None:
+        """Every byte has come, in the log and to the follower; the end is told as it was, or not at all."""
+        self.reader.join()
+        assert self.follower.wait(DEADLINE_S) == 0, self.session
+        expected = pour_digest(total, seed=self.seed)
+        assert self.digest.hexdigest() == expected
+        assert hashlib.sha256(self.world.log(self.session)).hexdigest() == expected
+        ended = self.world.json("info", self.session)
         if ended["end_reason"] == "lost":
-            assert ended["degraded"]
-            assert ended["exit_code"] is None
+            assert (ended["degraded"], ended["exit_code"]) == (True, None)
         else:
-            assert (ended["end_reason"], ended["exit_code"]) == ("exited", sessions[session])
-    assert killed["orchctl-keeper"] >= 1
-    assert killed["orchctl-mover"] >= 4
+            assert (ended["end_reason"], ended["exit_code"]) == ("exited", self.seed)
+
+
+@contextlib.contextmanager
+def _pour(world: World, total: int, steps: int, seed: int) -> Iterator[_Pour]:
+    path = f"{world.folder}/gate{seed}"
+    os.mkfifo(path)
+    gate = os.open(path, os.O_RDWR | os.O_CLOEXEC)  # both ends, so that nobody waits for anybody to open it
+    session = world.ok("spawn", "--", *pour_by_steps(total, seed=seed, steps=steps, gate=path, exit_code=seed))
+    follower = world.start("tail", "-f", "-n", "all", "--raw", session)
+    digest = hashlib.sha256()
+    reader = threading.Thread(target=_digest, args=(follower, digest))
+    reader.start()
+    try:
+        yield _Pour(world, session, seed, gate, follower, digest, reader)
+    finally:
+        os.close(gate)
+        follower.kill()
+        follower.wait()
+        reader.join()
 
 
 def _is_zombie(pid: int) -> bool:
@@ -163,11 +190,37 @@ def test_limits_are_told_as_exit_codes_and_bad_ones_are_refused(world: World) ->
         assert b"timeout" in done.stderr
     assert world.run("spawn", "--timeout", "0s", "true").returncode == 2
     assert world.run("spawn", "--timeout", "soon", "true").returncode == 2
+
+
+def test_a_session_is_bound_to_a_process_of_anybody_and_to_nothing_else(world: World) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
-    refused = world.run("spawn", "--bind-pid", str(ended.pid), "true")
-    assert refused.returncode == 2
-    assert str(ended.pid).encode() in refused.stderr
+    zombie = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        assert thread.native_id is not None
+        for pid in (ended.pid, zombie.pid, thread.native_id, 1 << 40):
+            refused = world.run("spawn", f"--bind-pid={pid}", "--json", "true")
+            assert (refused.returncode, json.loads(refused.stderr)["code"]) == (2, "no-such-process"), pid
+            assert str(pid).encode() in refused.stderr
+    finally:
+        over.set()
+        thread.join()
+        zombie.wait()
+    assert world.json("list", "-a") == []
+    other = subprocess.Popen([*become_nobody(), "sleep", "1000"])
+    try:
+        session = world.ok("spawn", "--bind-pid", str(other.pid), "--", "sleep", "1000")
+        assert world.json("info", session)["is_alive"]
+        other.kill()  # nobody waits for it: a zombie has ended
+        with world.client() as client:
+            assert client.wait(session).end_reason == "killed"
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_pause_signal_and_resize_act_on_the_session(world: World) -> None:

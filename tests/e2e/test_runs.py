@@ -41,6 +41,46 @@ def test_a_session_is_restarted_with_the_same_id_and_log(world: World) -> None:
     assert world.run("verify").returncode == 0
 
 
+def test_another_run_has_the_environment_of_the_first_and_none_of_it_stays_on_disk(world: World) -> None:
+    script = "echo $SECRET-$WHO; read go"
+    session = world.ok("spawn", "--name", "s", "-e", "SECRET=swordfish", "--", "sh", "-c", script)
+    kept = f"{world.state}/sessions/{session}/env.json"
+    for number in (2, 3):
+        until(lambda: world.log(session).count(b"\n") == number - 1)  # noqa: B023
+        assert not os.path.exists(kept)
+        other = world.env | {"WHO": "somebody else", "SECRET": "another"}
+        assert world.ok("restart", "--grace", "0s", "s", env=other) == f"run {number}"
+    until(lambda: world.log(session) == b"swordfish-\r\n" * 3)
+    assert not os.path.exists(kept)
+    _, keeper = _program_and_keeper(world, "s")
+    os.kill(keeper, signal.SIGKILL)  # the mover that takes its place knows it too
+    until(lambda: world.json("info", "s")["degraded"])
+    world.ok("restart", "--grace", "0s", "s")
+    until(lambda: world.log(session) == b"swordfish-\r\n" * 4)
+    world.ok("kill", "--grace", "0s", "s")
+    until(lambda: os.path.exists(f"{world.state}/sessions/{session}/ended.json"))
+    files = [f"{top}/{name}" for top, _, names in os.walk(world.state) for name in names if not name.endswith(".seg")]
+    for path in filter(os.path.isfile, files):
+        with open(path, "rb") as file:
+            assert b"swordfish" not in file.read(), path
+    world.ok("restart", "s", env=world.env | {"WHO": "me"})  # nobody knows it any more
+    until(lambda: world.log(session).endswith(b"\r\n-me\r\n"))
+
+
+def test_a_policy_does_not_change_what_another_run_by_hand_has(world: World) -> None:
+    world.ok(
+        "spawn", "--name", "s", "--restart", "on-failure", "-e", "MARK=kept", "--", "sh", "-c", "echo $MARK; read go"
+    )
+    world.ok("restart", "--grace", "0s", "s")
+    until(lambda: world.ok("tail", "s") == "kept\nkept")
+
+
+def _program_and_keeper(world: World, session: str) -> tuple[int, int]:
+    pid = world.json("info", session)["pid"]
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return pid, int(file.read().rpartition(")")[2].split()[1])
+
+
 def test_a_shell_that_is_restarted_takes_commands_again(world: World) -> None:
     home = f"{world.folder}/home"
     os.mkdir(home)
@@ -97,3 +137,12 @@ def test_policies_that_are_none_are_refused(world: World, policy: str) -> None:
     refused = world.run("spawn", "--restart", policy, "true")
     assert refused.returncode == 2
     assert world.json("list", "-a") == []
+
+
+def test_a_terminal_keeps_the_size_it_was_given_in_the_next_run(world: World) -> None:
+    session = world.ok("spawn", "sh", "-c", "stty size; sleep 1000")
+    world.ok("wait", session, "--for", "output=24 80")
+    world.ok("resize", session, "100x30")
+    world.ok("restart", session)
+    world.ok("wait", session, "--for", "output=30 100")
+    assert (world.json("info", session)["cols"], world.json("info", session)["rows"]) == (100, 30)

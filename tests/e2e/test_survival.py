@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import random
 import signal
 import subprocess
 import threading
+import time
+from typing import Any
 
-from tests.programs import pour, pour_digest
-from tests.world import DEADLINE_S, World, until
+from orchctl.core import journal
+from tests.programs import pour, pour_bytes, pour_digest
+from tests.world import DEADLINE_S, World, processes_of, until
 
 MB = 1 << 20
 
@@ -21,6 +25,7 @@ def test_a_follower_gets_every_byte_while_the_supervisor_is_killed_again_and_aga
 ) -> None:
     total, kills = (1 << 30, 500) if long_form else (20 * MB, 15)
     rnd = random.Random(2)
+    world.keep_of_each_session("2G")
     session = world.ok("spawn", *pour(total, seed=7, bytes_per_s=4 * MB, exit_code=37))
     follower = world.start("tail", "-f", "-n", "all", "--raw", "--exit-status", session)
     digest = hashlib.sha256()
@@ -97,9 +102,7 @@ def test_a_session_goes_on_with_a_new_mover_after_its_mover_was_killed(world: Wo
 
 def test_no_byte_is_lost_while_the_mover_is_killed_again_and_again(world: World, long_form: bool) -> None:
     total, kills = (1 << 30, 1000) if long_form else (6 * MB, 25)
-    os.makedirs(world.state, mode=0o700)
-    with open(f"{world.state}/config.toml", "w", encoding="ascii") as file:
-        file.write('[retention]\nsession = "8M"\n')  # segments of 1 MiB: a new one is begun now and then
+    world.keep_of_each_session("8M")  # segments of 1 MiB: a new one is begun now and then
     session = world.ok("spawn", "--", *pour(total, seed=7, bytes_per_s=2 * MB, exit_code=5))
     child = world.json("info", session)["pid"]
     keeper = _parent(child)
@@ -148,3 +151,59 @@ def _parent(pid: int) -> int:
 def _children(pid: int) -> list[int]:
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(word) for word in file.read().split()]
+
+
+def test_twenty_seconds_without_a_supervisor_stop_no_pour_no_limit_and_no_ring(world: World) -> None:
+    total, ring, down_s = 26 * MB, MB, 20.0
+    world.keep_of_each_session("1M")
+    gate = f"{world.folder}/gate"
+    waiting = ["sh", "-c", 'until [ -e "$0" ]; do sleep 0.1; done; exec "$@"', gate]
+    turning = world.ok("spawn", "--", *waiting, *pour(total, seed=21, bytes_per_s=MB, exit_code=21))
+    world.keep_of_each_session("64M")
+    world.ok("supervisor", "restart")
+    whole = world.ok("spawn", "--", *waiting, *pour(total, seed=22, bytes_per_s=MB, exit_code=22))
+    piped = world.ok("spawn", "--no-pty", "--", "sh", "-c", "while :; do echo $((n += 1)); sleep 0.1; done")
+    bound = subprocess.Popen(["sleep", "1000"])
+    by_pid = world.ok("spawn", "--bind-pid", str(bound.pid), "--", "sleep", "1000")
+    by_time = world.ok("spawn", "--timeout", "12s", "--", "sleep", "1000")
+    world.ok("supervisor", "stop", "--leave")
+    began, stopped_at, sizes = time.monotonic(), time.time(), list[dict[str, int]]()
+    with open(gate, "w", encoding="ascii"):
+        pass
+    while (past := time.monotonic() - began) < down_s:
+        if past > down_s / 4:
+            bound.kill()
+            bound.wait()
+        sizes.append({session: len(world.log(session)) for session in (turning, whole, piped)})
+        assert sizes[-1][turning] <= ring + ring // 8  # and the segment that is being written
+        time.sleep(0.25)
+    assert [pid for pid in processes_of(world.folder) if _is_supervisor(pid)] == []
+    for session in (by_time, by_pid):
+        assert [one["type"] for one in _records(world, session)] == ["started", "kill", "exit", "empty"]
+        assert _records(world, session)[1]["time"] > stopped_at
+    quarters = [sizes[len(sizes) * part // 4] for part in range(4)] + sizes[-1:]
+    for session in (whole, piped):
+        grown = [later[session] - sooner[session] for sooner, later in itertools.pairwise(quarters)]
+        assert min(grown) > 0, grown
+    with world.client() as client:
+        ended = {session: client.wait(session) for session in (turning, whole, by_time, by_pid)}
+        assert client.kill(piped, grace_s=0).ended == (piped,)
+    told = [(ended[session].exit_code, ended[session].end_reason) for session in (turning, whole)]
+    assert told == [(21, "exited"), (22, "exited")]
+    assert [ended[session].end_reason for session in (by_time, by_pid)] == ["timeout", "killed"]
+    assert hashlib.sha256(world.log(whole)).hexdigest() == pour_digest(total, seed=22)
+    kept = world.log(turning)
+    assert (ended[turning].output.first_offset + len(kept), ended[turning].output.next_offset) == (total, total)
+    assert kept == pour_bytes(total, seed=21)[-len(kept) :]
+    lines = world.log(piped).split()
+    assert lines == [b"%d" % number for number in range(1, len(lines) + 1)]
+
+
+def _records(world: World, session: str) -> list[dict[str, Any]]:
+    return journal.decode(world.journal(session)).records
+
+
+def _is_supervisor(pid: int) -> bool:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as words:
+        return b"orchctl.supervisor" in words.read()
+    return False

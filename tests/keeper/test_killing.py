@@ -89,11 +89,11 @@ def test_a_kill_is_said_once_and_ends_when_force_had_its_time() -> None:
 
 def test_a_process_is_named_by_its_number_and_its_start() -> None:
     with family() as (top, _, _):
-        ticks = killing.start_ticks(top)
+        ticks = tree.start_ticks(top)
         assert ticks > 0
         fd = killing.open_process(top, ticks)
         assert fd >= 0
         os.close(fd)
         assert killing.open_process(top, ticks + 1) == -1
-    assert killing.start_ticks(top) == 0
+    assert tree.start_ticks(top) == 0
     assert killing.open_process(top, 0) == -1

@@ -12,7 +12,7 @@ from orchctl.keeper import orphans
 
 _REAPER = """
 import os, signal, sys, time
-from orchctl.keeper import orphans, pair
+from orchctl.keeper import orphans, process
 root = sys.argv[1]
 def fork(work):
     pid = os.fork()
@@ -20,7 +20,7 @@ def fork(work):
         work()
     return pid
 def named():
-    pair.name_process(orphans.ZYGOTE)
+    process.set_name(orphans.ZYGOTE)
     os._exit(3)
 own = {fork(lambda: os._exit(5))}
 pids = [fork(lambda: os._exit(7)), fork(lambda: os.kill(os.getpid(), signal.SIGKILL)), fork(named)]

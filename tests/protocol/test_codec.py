@@ -26,7 +26,7 @@ system_text = st.binary(max_size=12).map(lambda data: data.decode("utf-8", "surr
 numbers = st.integers(0, (1 << 32) - 1)
 scalars: dict[Any, st.SearchStrategy[Any]] = {
     str: system_text,
-    int: st.integers(),
+    int: st.integers(-(1 << 63), (1 << 64) - 1),
     bool: st.booleans(),
     float: st.floats(allow_nan=False, allow_infinity=False),
     types.NoneType: st.none(),
@@ -105,8 +105,10 @@ def test_bytes_that_are_not_text_survive() -> None:
 
 
 def test_a_message_looks_as_it_has_always_looked() -> None:
-    payload = b'{"id":7,"kind":"session.get","session":"web","own_manager":"user"}'
+    payload = b'{"id":7,"kind":"session.get","session":"web","own_manager":"user","env":false}'
     assert received(codec.encode(7, messages.GetSession(session="web"))).payload == payload
+    least = b'{"id":7,"kind":"session.get","session":"web"}'
+    assert codec.decode(Control(least)) == (7, messages.GetSession(session="web"))
 
 
 def test_a_command_is_asked_for_as_it_has_always_been() -> None:

@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-import signal as signals
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
-from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, json_option, pass_app, quiet_option, show_json
+from orchctl.cli.app import DURATION, SIGNAL, TERMINAL_SIZE, App, pass_app
+from orchctl.cli.chosen import sessions_argument
+from orchctl.cli.forms import Form, forms
+from orchctl.cli.progress import progress
+from orchctl.errors import OrchctlError
+from orchctl.model.selection import Selection
+from orchctl.model.session import Session
+
+if TYPE_CHECKING:
+    from orchctl.client.client import Client
+
+PASSED_OVER = ("no-such-session", "session-ended", "no-terminal")
 
 
-class SignalName(click.ParamType[int]):
-    """`HUP`, `SIGHUP` or `1`."""
-
-    name = "signal"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Its number."""
-        text = str(value).upper()
-        known = {one.name: int(one) for one in signals.Signals}
-        number = int(text) if text.isascii() and text.isdigit() else known.get(text, known.get(f"SIG{text}", 0))
-        if number not in {int(one) for one in signals.valid_signals()}:
-            self.fail(f"{value!r} is not a signal such as HUP, USR1 or 15", param, ctx)
-        return number
-
-
-def _do(app: App, session: str, action: str, *, as_json: bool, **what: Any) -> None:
+def _do(
+    app: App,
+    selection: Selection,
+    form: Form,
+    what: Callable[[Client, str], Session],
+    *,
+    words: Callable[[list[Session]], None] | None = None,
+) -> None:
+    """To each of them in turn; those that were chosen, not named, and cannot be meant are passed over."""
     with app.client() as client:
-        found = client.control(session, action, **what)
-    if as_json:
-        show_json(found)
+        done = []
+        for session in client.select(selection, ended_too=bool(selection.sessions)):
+            try:
+                done.append(what(client, session.id))
+            except OrchctlError as error:
+                if not selection.open or error.code not in PASSED_OVER:
+                    raise
+    form.results(done, single=selection.single, words=words and (lambda: words(done)))
 
 
 @click.command("signal")
-@json_option
-@quiet_option
-@click.argument("session")
-@click.argument("number", type=SignalName(), metavar="SIGNAL")
+@sessions_argument()
+@click.argument("number", type=SIGNAL, metavar="SIGNAL")
+@forms
 @pass_app
-def signal_command(app: App, session: str, number: int, as_json: bool, quiet: bool) -> None:
-    """Send SIGNAL to SESSION's program, and to nothing else it started.
+def signal_command(app: App, selection: Selection, number: int, form: Form) -> None:
+    """Send SIGNAL to SESSIONS' programs, and to nothing else they started.
 
     'orchctl interrupt' does what Ctrl-C does; 'orchctl kill' ends everything.
 
@@ -49,17 +57,24 @@ def signal_command(app: App, session: str, number: int, as_json: bool, quiet: bo
     \b
     Exit codes: 0; 2 usage; 3 no such session, or it has ended; 8 no supervisor answers.
     """
-    _do(app, session, "signal", as_json=as_json, signal=number)
+    _do(app, selection, form, lambda client, session: client.control(session, "signal", signal=number))
 
 
 @click.command("restart")
-@click.option("--grace", "grace_s", type=DURATION, default="5s", show_default=True, help="Before it is ended by force.")
-@json_option
-@quiet_option
-@click.argument("session")
+@click.option(
+    "--grace",
+    "grace_s",
+    type=DURATION,
+    default="5s",
+    show_default=True,
+    metavar="D",
+    help="Before it is ended by force.",
+)
+@sessions_argument()
+@forms
 @pass_app
-def restart_command(app: App, session: str, grace_s: float, as_json: bool, quiet: bool) -> None:
-    """End what SESSION runs and start it again: the same session and log, a new run.
+def restart_command(app: App, selection: Selection, grace_s: float, form: Form) -> None:
+    """End what SESSIONS run and start it again: the same session and log, a new run.
 
     An ended session can be started again too. It gets your environment, unless it was spawned with --restart.
 
@@ -70,22 +85,23 @@ def restart_command(app: App, session: str, grace_s: float, as_json: bool, quiet
     Exit codes: 0; 2 usage; 3 no such session; 5 it would not end; 8 no supervisor answers;
     126, 127 its command cannot be executed, not found.
     """
-    with app.client() as client:
-        found = client.restart(session, grace_s=grace_s)
-    if as_json:
-        show_json(found)
-    elif not quiet:
-        click.echo(f"run {found.run}")
+    with progress("starting again", quiet=not form.words):
+        _do(
+            app,
+            selection,
+            form,
+            lambda client, session: client.restart(session, grace_s=grace_s),
+            words=lambda done: click.echo("\n".join(f"run {session.run}" for session in done)),
+        )
 
 
 @click.command("resize")
-@json_option
-@quiet_option
-@click.argument("session")
+@sessions_argument()
 @click.argument("size", type=TERMINAL_SIZE, metavar="COLSxROWS")
+@forms
 @pass_app
-def resize_command(app: App, session: str, size: tuple[int, int], as_json: bool, quiet: bool) -> None:
-    """Give SESSION's terminal another size; its program is told.
+def resize_command(app: App, selection: Selection, size: tuple[int, int], form: Form) -> None:
+    """Give SESSIONS' terminals another size; their programs are told.
 
     \b
     orchctl resize work 132x50
@@ -93,16 +109,15 @@ def resize_command(app: App, session: str, size: tuple[int, int], as_json: bool,
     \b
     Exit codes: 0; 2 usage; 3 no such session, or it has ended; 8 no supervisor answers.
     """
-    _do(app, session, "resize", as_json=as_json, size=size)
+    _do(app, selection, form, lambda client, session: client.control(session, "resize", size=size))
 
 
 @click.command("pause")
-@json_option
-@quiet_option
-@click.argument("session")
+@sessions_argument()
+@forms
 @pass_app
-def pause_command(app: App, session: str, as_json: bool, quiet: bool) -> None:
-    """Stop everything SESSION runs, parents before their children, until 'orchctl unpause'.
+def pause_command(app: App, selection: Selection, form: Form) -> None:
+    """Stop everything that SESSIONS run, parents before their children, until 'orchctl unpause'.
 
     \b
     orchctl pause build
@@ -110,16 +125,15 @@ def pause_command(app: App, session: str, as_json: bool, quiet: bool) -> None:
     \b
     Exit codes: 0; 2 usage; 3 no such session, or it has ended; 8 no supervisor answers.
     """
-    _do(app, session, "pause", as_json=as_json)
+    _do(app, selection, form, lambda client, session: client.control(session, "pause"))
 
 
 @click.command("unpause")
-@json_option
-@quiet_option
-@click.argument("session")
+@sessions_argument()
+@forms
 @pass_app
-def unpause_command(app: App, session: str, as_json: bool, quiet: bool) -> None:
-    """Let a paused SESSION go on, children before their parents.
+def unpause_command(app: App, selection: Selection, form: Form) -> None:
+    """Let paused SESSIONS go on, children before their parents.
 
     \b
     orchctl unpause build
@@ -127,4 +141,4 @@ def unpause_command(app: App, session: str, as_json: bool, quiet: bool) -> None:
     \b
     Exit codes: 0; 2 usage; 3 no such session, or it has ended; 8 no supervisor answers.
     """
-    _do(app, session, "unpause", as_json=as_json)
+    _do(app, selection, form, lambda client, session: client.control(session, "unpause"))

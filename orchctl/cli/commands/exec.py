@@ -10,8 +10,10 @@ from typing import Any
 
 import click
 
-from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, json_option, pass_app, quiet_option
+from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
+from orchctl.cli.forms import Form, forms
 from orchctl.cli.interrupts import PassOn, end_by_signal
+from orchctl.cli.words import leading_options
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.client.output import write_all
 from orchctl.client.views import RawView, SafeView, View
@@ -24,27 +26,12 @@ class ExecCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the options first, whichever side they stood on."""
-        first = self._options(args)
+        first = leading_options(self, args)
         session = args[first : first + 1]
         rest = args[first + len(session) :]
-        second = self._options(rest)
+        second = leading_options(self, rest)
         options = [word for word in args[:first] + rest[:second] if word != "--"]
         return super().parse_args(ctx, [*options, "--", *session, *rest[second:]])
-
-    def _options(self, words: list[str]) -> int:
-        """How many of the first words are options and their values."""
-        valued = {
-            name
-            for param in self.params
-            if isinstance(param, click.Option) and not param.is_flag
-            for name in param.opts
-        }
-        at = 0
-        while at < len(words) and words[at].startswith("-") and words[at] != "-":
-            if words[at] == "--":
-                return at + 1
-            at += 2 if words[at] in valued else 1
-        return min(at, len(words))
 
 
 @click.command("exec", cls=ExecCommand, context_settings={"max_content_width": 100})
@@ -57,17 +44,24 @@ class ExecCommand(click.Command):
 @click.option("--pipe", is_flag=True, help="stdout and stderr apart, and byte for byte.")
 @click.option("--raw", is_flag=True, help="The terminal's bytes, newlines as the terminal made them.")
 @click.option("--timeout", "timeout_s", type=DURATION, metavar="D", help="Interrupt it after this long; exit 124.")
-@click.option("--kill-after", "kill_after_s", type=DURATION, default="2s", show_default=True, metavar="D")
+@click.option(
+    "--kill-after",
+    "kill_after_s",
+    type=DURATION,
+    default="2s",
+    show_default=True,
+    metavar="D",
+    help="End it by force so long after that.",
+)
 @click.option("--max-output", type=SIZE_BYTES, metavar="SIZE", help="Show no more than this; the rest is in the log.")
 @click.option("--wait-prompt", "wait_prompt_s", type=DURATION, metavar="D", help="Wait so long for a prompt.")
 @click.option("--detach", is_flag=True, help="Start it and come back; it goes on.")
 @click.option("--no-record", is_flag=True, help="Keep it out of the session's history.")
-@json_option
-@quiet_option
 @click.argument("session")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@forms
 @pass_app
-def exec_command(app: App, /, session: str, command: tuple[str, ...], **given: Any) -> int:
+def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form, **given: Any) -> int:
     """Run COMMAND in SESSION's live shell, show what it writes, and end with its exit code.
 
     One word is shell text; several are a command and its arguments, which arrive unchanged. It
@@ -78,6 +72,7 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], **given: A
     orchctl exec work 'cd /srv && make'
     orchctl exec work grep 'a b' file
     orchctl exec work --timeout 30s --script build.sh
+    generate | orchctl exec work -
 
     \b
     Exit codes: the command's own, 128+N for signal N; 124 timed out; 125 any trouble of
@@ -100,17 +95,19 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], **given: A
     with app.client() as client:
         stream = client.run(session, what, options)
         with PassOn(client, session, lambda other: other.detach(session, stream.exec_id)) as interrupts:
-            if given["as_json"]:
+            if form.as_json or form.template is not None:
                 result = collect(stream, limit_bytes=given["max_output"])
-                click.echo(_json(result))
+                form.one(_told(result))
             else:
-                result = _show(stream, limit=given["max_output"], quiet=given["quiet"])
+                result = _show(stream, limit=given["max_output"], quiet=form.quiet)
     if interrupts.happened and result.exit_code == 128 + signal.SIGINT:
         end_by_signal(signal.SIGINT)
-    return _exit(result, quiet=given["quiet"] or given["as_json"])
+    return _exit(result, quiet=not form.words)
 
 
 def _command(words: tuple[str, ...], text: str | None, script: str | None) -> str | tuple[str, ...]:
+    if words == ("-",):
+        words, script = (), "-" if script is None else script
     if sum((bool(words), text is not None, script is not None)) != 1:
         raise click.UsageError("Give one of COMMAND, -c TEXT and --script FILE.")
     if text is not None:
@@ -142,16 +139,15 @@ def _show(stream: CommandStream, *, limit: int | None, quiet: bool) -> Result:
     return Result(command=stream.command, newlines=stream.newlines, truncated=truncated, gaps=tuple(stream.gaps))
 
 
-def _json(result: Result) -> str:
-    import json
-
-    told = to_plain(result.command) | {"newlines": result.newlines, "truncated": result.truncated, "gaps": result.gaps}
+def _told(result: Result) -> dict[str, Any]:
+    told: dict[str, Any] = to_plain(result.command)
+    told |= {"newlines": result.newlines, "truncated": result.truncated, "gaps": result.gaps}
     for name, data in (("output", result.output), ("errors", result.errors)):
         try:
             told[name] = data.decode()
         except UnicodeDecodeError:
             told[f"{name}_b64"] = base64.b64encode(data).decode("ascii")
-    return json.dumps(told)
+    return told
 
 
 def _exit(result: Result, *, quiet: bool) -> int:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchctl.cli.app import DURATION, SIZE_BYTES, App, json_option, pass_app, quiet_option, show_json
+from orchctl.cli import tables
+from orchctl.cli.app import DURATION, SIZE_BYTES, App, pass_app
+from orchctl.cli.chosen import sessions_argument
+from orchctl.cli.forms import Form, forms
 from orchctl.cli.moments import parse_time
+from orchctl.cli.progress import progress
+from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
+from orchctl.model.selection import Selection
+from orchctl.model.session import State
+
+if TYPE_CHECKING:
+    from orchctl.client.client import Client
 
 TYPES = (
     "session.state",
@@ -54,9 +66,8 @@ class Since(click.ParamType[tuple[int | None, float | None]]):
 @click.option("--since", type=Since(), default=(None, None), metavar="SEQ|5m|TIME", help="Where to begin.")
 @click.option("--type", "types", multiple=True, type=click.Choice(TYPES), metavar="T", help="Only these; repeatable.")
 @click.option("--exec", "command", metavar="CMD", help="Run CMD in a shell for each event, which is on its stdin.")
-@click.option("--json", "as_json", is_flag=True, help="What comes is NDJSON in any case.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing; for --exec.")
-@click.argument("sessions", nargs=-1)
+@sessions_argument(required=False)
+@forms
 @pass_app
 def events_command(
     app: App,
@@ -64,9 +75,8 @@ def events_command(
     since: tuple[int | None, float | None],
     types: tuple[str, ...],
     command: str | None,
-    as_json: bool,
-    quiet: bool,
-    sessions: tuple[str, ...],
+    selection: Selection,
+    form: Form,
 ) -> int:
     """Show what happened to SESSIONS, or to all: one JSON object a line, oldest first.
 
@@ -81,22 +91,26 @@ def events_command(
     \b
     Exit codes: 0; 1 with --exec, if CMD failed once; 2 usage; 3 no such session; 8 no supervisor answers.
     """
-    import json
-
     seq, time = since
     failed = False
+    if follow and command is None:
+        end_with_reader()
     with app.client() as client:
-        for event in client.events(*sessions, since_seq=seq, since=time, types=types, follow=follow):
+        for event in client.events(selection=selection, since_seq=seq, since=time, types=types, follow=follow):
             line = json.dumps(event).encode() + b"\n"
-            if not quiet:
-                write_all(1, line)
+            if not form.quiet:
+                write_all(1, line if form.template is None else form.line(event))
             if command is not None:
                 failed = not _run(command, line) or failed
     return int(failed)
 
 
 def _run(command: str, line: bytes) -> bool:
-    done = subprocess.run(["/bin/sh", "-c", command], input=line, check=False, env=os.environ)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a CMD that does not read is no reason to end
+    try:
+        done = subprocess.run(["/bin/sh", "-c", command], input=line, check=False, env=os.environ)
+    finally:
+        signal.signal(signal.SIGPIPE, before)
     if done.returncode:
         sys.stderr.write(f"orchctl: {command!r} ended with {done.returncode}\n")
     return done.returncode == 0
@@ -107,9 +121,8 @@ def _run(command: str, line: bytes) -> bool:
 @click.option("--size", type=SIZE_BYTES, metavar="SIZE", help="The oldest, until the output of the rest is no more.")
 @click.option("--output", is_flag=True, help="Take their output alone; live sessions may be named too.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@json_option
-@quiet_option
-@click.argument("sessions", nargs=-1)
+@sessions_argument(required=False)
+@forms
 @pass_app
 def prune_command(
     app: App,
@@ -117,9 +130,8 @@ def prune_command(
     size: int | None,
     output: bool,
     dry_run: bool,
-    as_json: bool,
-    quiet: bool,
-    sessions: tuple[str, ...],
+    selection: Selection,
+    form: Form,
 ) -> int:
     """Take away ended sessions: those named, or those that are too old or too much.
 
@@ -135,17 +147,25 @@ def prune_command(
     Exit codes: 0 (also when there was nothing to take); 2 usage; 3 no such session; 5 a session is
     not over; 8 no supervisor answers.
     """
-    if sessions and (older_than is not None or size is not None):
+    if not selection.empty and (older_than is not None or size is not None):
         raise click.UsageError("Name sessions, or say how old or how much; not both.")
-    with app.client() as client:
-        pruned = client.prune(*sessions, older_than_s=older_than, keep_bytes=size, output=output, dry_run=dry_run)
-    if as_json:
-        show_json(pruned)
-    elif quiet:
-        for session in pruned.sessions:
-            click.echo(session)
-    else:
-        what = "sessions' output" if output else "sessions"
-        verb = "would go" if dry_run else "pruned"
-        click.echo(f"{len(pruned.sessions)} {what} {verb}, {pruned.output_bytes} bytes")
+    with app.client() as client, progress("pruning", quiet=not form.words):
+        sessions = _to_prune(client, selection, output=output)
+        gone, count = list[str](), 0
+        if sessions or selection.empty:
+            pruned = client.prune(*sessions, older_than_s=older_than, keep_bytes=size, output=output, dry_run=dry_run)
+            gone, count = list(pruned.sessions), pruned.output_bytes
+    if form.quiet:
+        tables.echo_lines(gone)
+    what, verb = "sessions' output" if output else "sessions", "would go" if dry_run else "pruned"
+    words = f"{len(gone)} {what} {verb}, {count} bytes"
+    form.one({"sessions": gone, "output_bytes": count}, lambda: click.echo(words))
     return 0
+
+
+def _to_prune(client: Client, selection: Selection, *, output: bool) -> list[str]:
+    """Those named, as they are; of those chosen, the ones that are over, or all where only output goes."""
+    if selection.empty:
+        return []
+    found = client.select(selection, ended_too=True)
+    return [one.id for one in found if output or not selection.open or one.state is State.CLOSED]

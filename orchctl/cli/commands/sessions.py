@@ -2,119 +2,155 @@
 
 from __future__ import annotations
 
-import time
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from orchctl.cli.app import App, json_option, pass_app, quiet_option, show_json
+from orchctl.cli import colour, tables
+from orchctl.cli.app import App, pass_app
+from orchctl.cli.chosen import sessions_argument
+from orchctl.cli.forms import Form, forms
 from orchctl.client.views import one_line
+from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 
+if TYPE_CHECKING:
+    from orchctl.client.client import Client
 
-@click.command("list")
+GROUPS: dict[str, Callable[[Session], str]] = {
+    "repo": lambda session: session.repo or "(no repository)",
+    "manager": lambda session: session.managed_by,
+}
+
+
+@click.command("list", context_settings={"max_content_width": 100})
 @click.option("-a", "--all", "ended_too", is_flag=True, help="Ended sessions too.")
-@click.option("-m", "--manager", help="Only those of this manager and below it.")
-@json_option
-@quiet_option
+@click.option(
+    "--sort", type=click.Choice(list(tables.SORTS)), default="created", help="By what; oldest first if not said."
+)
+@click.option("--group-by", type=click.Choice(list(GROUPS)), help="A heading for each repository or manager.")
+@click.option("--watch", is_flag=True, help="Go on, and show it anew when it changes.")
+@sessions_argument(required=False, all_option=False)
+@forms
 @pass_app
-def list_command(app: App, ended_too: bool, manager: str | None, as_json: bool, quiet: bool) -> None:
-    """Show the live sessions, oldest first.
+def list_command(
+    app: App, selection: Selection, ended_too: bool, sort: str, group_by: str | None, watch: bool, form: Form
+) -> None:
+    """Show the live sessions: all, or those chosen.
 
     \b
     orchctl list
-    orchctl list -a --json
+    orchctl list -a --sort ended --json
+    orchctl list -m orchestrator:coordinator-001 --group-by repo
+    orchctl list --template '{id}\\t{name}\\t{state}'
 
     \b
-    Exit codes: 0; 2 usage; 8 no supervisor answers.
+    Exit codes: 0, also for none; 2 usage; 3 a session that was named does not exist;
+    8 no supervisor answers.
     """
+    waiting = form.as_json or form.template is not None
+    usage = waiting or sort in ("cpu", "memory")
     with app.client() as client:
-        sessions = client.list(managed_by=manager, ended_too=ended_too)
-    if as_json:
-        show_json(sessions)
-    elif quiet:
-        for session in sessions:
-            click.echo(session.id)
-    elif sessions:
-        _table([_row(session) for session in sessions])
+
+        def look() -> list[Session]:
+            found = _sessions(client, selection, ended_too=ended_too, usage=usage, waiting=waiting)
+            return tables.in_order(found, sort)
+
+        if watch:
+            from orchctl.cli.watching import watch as go_on
+
+            go_on(look, lambda found: _lines(app, found, group_by), form)
+            return
+        sessions = look()
+    form.several(sessions, lambda: tables.echo_lines(_lines(app, sessions, group_by)))
+
+
+def _sessions(
+    client: Client, selection: Selection, *, ended_too: bool, usage: bool, waiting: bool
+) -> Sequence[Session]:
+    if selection.empty:
+        return client.list(ended_too=ended_too, usage=usage, waiting=waiting)
+    ended_too = ended_too or bool(selection.sessions)
+    return client.select(selection, ended_too=ended_too, usage=usage, waiting=waiting)
+
+
+def _lines(app: App, sessions: Sequence[Session], group_by: str | None) -> list[str]:
+    painted = colour.on_stdout(app.colour)
+    width = colour.width()
+    if group_by is None:
+        return tables.show_sessions(sessions, colour=painted, width=width)
+    name_of = GROUPS[group_by]
+    lines: list[str] = []
+    for name, members in itertools.groupby(sorted(sessions, key=name_of), key=name_of):
+        lines += [*([""] if lines else []), colour.paint(one_line(name), 1, on=painted)]
+        lines += [f"  {line}" for line in tables.show_sessions(list(members), colour=painted, width=width - 2)]
+    return lines
 
 
 @click.command("info")
-@json_option
-@quiet_option
+@click.option("--env", is_flag=True, help="And the environment its program was started with: it may hold secrets.")
 @click.argument("session")
+@forms
 @pass_app
-def info_command(app: App, session: str, as_json: bool, quiet: bool) -> None:
+def info_command(app: App, session: str, env: bool, form: Form) -> None:
     """Show SESSION (an id, a name, 8 or more digits of an id, or @last) in full.
 
     \b
     orchctl info db
     orchctl info @last --json
+    orchctl info db --template '{exit_code}'
 
     \b
     Exit codes: 0; 2 usage; 3 no such session; 8 no supervisor answers.
     """
     with app.client() as client:
-        found = client.info(session)
-    if as_json:
-        show_json(found)
-    elif not quiet:
-        for name, value in _lines(found):
-            click.echo(f"{name:<12} {one_line(value)}")
+        found = client.info(session, env=env)
+    form.one(found, lambda: _show(found))
 
 
-def _row(session: Session) -> list[str]:
-    end = session.ended_at or time.time()
-    age = _age(end - (session.started_at or session.created_at))
-    state = session.state.value if session.exit_status is None else f"closed ({session.exit_status})"
-    return [session.id[:8], session.name or "-", session.managed_by, state, age, one_line(_command(session))]
+def _show(session: Session) -> None:
+    for name, value in _fields(session):
+        click.echo(f"{name:<12} {one_line(value)}")
+    for name, value in sorted((session.env or {}).items()):
+        click.echo(f"{'env':<12} {one_line(f'{name}={value}')}")
 
 
-def _table(rows: list[list[str]]) -> None:
-    rows = [["ID", "NAME", "MANAGER", "STATE", "TIME", "COMMAND"], *rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
-
-
-def _lines(session: Session) -> list[tuple[str, str]]:
-    times = (session.created_at, session.started_at, session.ended_at)
-    created, started, ended = (_stamp(at) for at in times)
-    output = session.output
+def _fields(session: Session) -> list[tuple[str, str]]:
+    output, io = session.output, session.io
     found = {
         "id": session.id,
         "name": session.name,
         "backend": session.backend,
         "managed_by": session.managed_by,
-        "state": session.state.value,
-        "command": _command(session),
+        "labels": " ".join(f"{key}={value}" for key, value in sorted(session.labels.items())) or None,
+        "state": tables.state_of(session),
+        "run": session.run if session.run > 1 or session.restart != "no" else None,
+        "restart": session.restart if session.restart != "no" else None,
+        "command": tables.command_of(session),
+        "shell": session.shell,
         "cwd": session.cwd,
         "repo": session.repo,
-        "size": f"{session.cols}x{session.rows}",
+        "size": f"{session.cols}x{session.rows}" if session.cols else None,
         "pid": session.pid,
-        "created": created,
-        "started": started,
-        "ended": ended,
+        "created": tables.stamp(session.created_at),
+        "started": tables.stamp(session.started_at),
+        "ended": tables.stamp(session.ended_at),
+        "uptime": tables.age(session.uptime) if session.uptime is not None else None,
+        "timeout": session.timeout_s,
+        "idle_timeout": session.idle_s,
+        "bind_pid": session.bind_pid,
         "end_reason": session.end_reason.value if session.end_reason else None,
         "exit_code": session.exit_code,
         "signal": session.signal,
+        "waiting": session.waiting.value,
+        "stalled": session.stalled,
+        "leftover": " ".join(map(str, session.leftover)) or None,
+        "cpu": f"{session.cpu:.2f} s" if session.cpu is not None else None,
+        "memory": tables.size(session.memory) if session.memory is not None else None,
+        "io": f"{tables.size(io.read_bytes)} read, {tables.size(io.written_bytes)} written" if io else None,
+        "processes": session.processes,
         "output": f"{output.first_offset}–{output.next_offset}, {output.kept_bytes} bytes kept",
     }
     return [(name, str(value)) for name, value in found.items() if value is not None]
-
-
-def _command(session: Session) -> str:
-    import shlex
-
-    return shlex.join(session.command)
-
-
-def _age(seconds: float) -> str:
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.0f}{unit}"
-    return f"{max(0.0, seconds):.0f}s"
-
-
-def _stamp(at: float | None) -> str | None:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at is not None else None

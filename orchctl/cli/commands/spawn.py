@@ -2,53 +2,52 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import click
 
-from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, json_option, pass_app, quiet_option, show_json
+from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, labels, pass_app
 from orchctl.cli.follow import stay
+from orchctl.cli.forms import Form, forms
+from orchctl.errors import OrchctlError
+
+BACKENDS = ("pty", "pipe")
 
 
 @click.command("spawn", context_settings={"allow_interspersed_args": False, "max_content_width": 100})
-@click.option("--name", help="A name for it, unique among live sessions.")
-@click.option("-m", "--manager", help="Who manages it; ':name' adds a segment to the caller's own.")
-@click.option("-w", "--cwd", help="Where it runs; default: here.", metavar="DIR")
-@click.option("-e", "--env", multiple=True, callback=environment, metavar="K=V", help="Set in its environment.")
+@click.option("--name", metavar="NAME", help="A name for it, unique among live sessions.")
+@click.option("-m", "--manager", metavar="MANAGER", help="Who manages it; ':name' adds a segment to the caller's own.")
+@click.option("-b", "--backend", type=click.Choice(BACKENDS), default="pty", help="A terminal, or pipes.")
 @click.option("--shell", metavar="PATH", help="The shell to start, if there is no COMMAND.")
+@click.option("-w", "--cwd", help="Where it runs; default: here.", metavar="DIR")
 @click.option("--size", type=TERMINAL_SIZE, default="80x24", show_default=True, help="Its terminal's size.")
-@click.option(
-    "--restart", default="no", metavar="no|on-failure[:N]|always", help="Whether it starts again when it ended."
-)
-@click.option("--no-pty", is_flag=True, help="On pipes instead of a terminal: faster for much output.")
+@click.option("-e", "--env", multiple=True, callback=environment, metavar="K=V", help="Set in its environment.")
+@click.option("--env-file", multiple=True, metavar="FILE", help="The same from a file, one K=V a line; -e wins.")
+@click.option("-l", "--label", multiple=True, callback=labels, metavar="K=V", help="A note to find it by.")
 @click.option("--timeout", "timeout_s", type=DURATION, metavar="D", help="End it after this time.")
 @click.option(
     "--idle-timeout", "idle_s", type=DURATION, metavar="D", help="End it after so long without output or input."
 )
 @click.option("--bind-pid", type=click.IntRange(1), metavar="PID", help="End it when that process ends.")
+@click.option(
+    "--restart", default="no", metavar="no|on-failure[:N]|always", help="Whether it starts again when it ended."
+)
+@click.option(
+    "--if-exists",
+    type=click.Choice(["error", "reuse", "skip"]),
+    default="error",
+    help="When a live session has the name: an error; that one, if it runs the same; or that one in any case.",
+)
+@click.option("--no-pty", is_flag=True, help="The same as -b pipe: faster for much output.")
+@click.option("--rm", "remove", is_flag=True, help="Take it away, with its log, when it has ended.")
 @click.option("--wait", is_flag=True, help="Come back when it ended, with its exit code.")
 @click.option("--follow", is_flag=True, help="Show its output instead of the id; end with its exit code.")
-@json_option
-@quiet_option
+@click.option("--id-file", metavar="FILE", help="Write the id there too, as soon as it runs.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@forms
 @pass_app
-def spawn_command(
-    app: App,
-    name: str | None,
-    manager: str | None,
-    cwd: str | None,
-    env: dict[str, str],
-    shell: str | None,
-    size: tuple[int, int],
-    restart: str,
-    no_pty: bool,
-    timeout_s: float | None,
-    idle_s: float | None,
-    bind_pid: int | None,
-    wait: bool,
-    follow: bool,
-    as_json: bool,
-    quiet: bool,
-    command: tuple[str, ...],
-) -> int:
+def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: Any) -> int:
     """Start COMMAND, or your shell, in a terminal of its own, and print the session's id.
 
     It goes on when you, this command, or orchctl's own processes end. In a shell, 'orchctl exec'
@@ -59,39 +58,82 @@ def spawn_command(
     id=$(orchctl spawn --name db -w /srv postgres -D data)
     orchctl spawn --wait -e CI=1 ./test.sh
     orchctl spawn --timeout 1h --bind-pid $$ ./server
+    orchctl spawn --name nightly --if-exists skip ./backup.sh
 
     \b
-    Exit codes: 0 started; 2 usage; 5 name taken; 8 no supervisor; 126, 127 COMMAND cannot
-    be executed, not found. With --wait or --follow: COMMAND's own, 128+N for signal N, 124 if
-    its time was over, 125 for any trouble of orchctl's.
+    Exit codes: 0 started; 2 usage; 5 name taken; 6 a limit is reached; 8 no supervisor; 126, 127
+    COMMAND cannot be executed, not found. With --wait or --follow: COMMAND's own, 128+N for signal
+    N, 124 if its time was over, 125 for any trouble of orchctl's.
     """
+    wait, follow, shell = given["wait"], given["follow"], given["shell"]
     if wait and follow:
         raise click.UsageError("--wait and --follow exclude each other.")
     if shell is not None and command:
         raise click.UsageError("--shell and COMMAND exclude each other.")
-    with app.client() as client:
+    if given["if_exists"] != "error" and given["name"] is None:
+        raise click.UsageError("--if-exists needs a --name.")
+    with app.client(stays=wait or follow) as client:
         session = client.spawn(
             command or ((shell,) if shell else ()),
-            name=name,
-            managed_by=manager,
-            cwd=cwd,
-            env=env,
-            size=size,
-            pty=not no_pty,
-            restart=restart,
-            timeout_s=timeout_s,
-            idle_s=idle_s,
-            bind_pid=bind_pid,
+            name=given["name"],
+            managed_by=given["manager"],
+            cwd=given["cwd"],
+            env=_from_files(given["env_file"]) | given["env"],
+            size=given["size"],
+            pty=not (given["no_pty"] or given["backend"] == "pipe"),
+            restart=given["restart"],
+            timeout_s=given["timeout_s"],
+            idle_s=given["idle_s"],
+            bind_pid=given["bind_pid"],
+            labels=given["label"],
+            if_exists=given["if_exists"],
+            remove=given["remove"],
         )
-        if not (wait or follow):
-            if as_json:
-                show_json(session.value)
-            elif not quiet:
-                click.echo(session.id)
+        if session.warnings and form.words:
+            click.echo(f"orchctl: warning: environment-differs: {'; '.join(session.warnings)}", err=True)
+        if given["id_file"] is not None:
+            _write_id(given["id_file"], session.id)
+        skipped = given["if_exists"] == "skip" and not session.is_new
+        if skipped or not (wait or follow):
+            form.one(session.value, lambda: click.echo(session.id))
             return 0
-        if wait and not as_json and not quiet:
+        if wait and form.words:
             click.echo(session.id)
-        ended, status = stay(client, session.id, visible=follow and not as_json)
-        if as_json:
-            show_json(ended)
+        ended, status = stay(client, session.id, visible=follow and form.words)
+        if not form.words:
+            form.one(ended)
         return status
+
+
+def _from_files(paths: tuple[str, ...]) -> dict[str, str]:
+    """`K=V` a line, as it stands; blank lines and those that begin with `#` say nothing; `K` alone is ours."""
+    found = {}
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+                lines = file.read().splitlines()
+        except OSError as error:
+            raise click.UsageError(f"Cannot read {path!r}: {error.strerror}.") from None
+        for number, line in enumerate(lines, 1):
+            name, equals, value = line.lstrip().partition("=")
+            if not name or name.startswith("#"):
+                continue
+            if not equals and name.strip() in os.environ:
+                value = os.environ[name.strip()]
+            elif not equals:
+                raise click.UsageError(f"{path}, line {number}: {name.strip()!r} is not NAME=VALUE.")
+            found[name.strip()] = value
+    return found
+
+
+def _write_id(path: str, session: str) -> None:
+    """Whole or not at all."""
+    try:
+        with open(f"{path}.new", "w", encoding="ascii") as file:
+            file.write(f"{session}\n")
+        os.replace(f"{path}.new", path)
+    except OSError as error:
+        raise OrchctlError(
+            f"session {session} was started, but its id cannot be written to {path!r}: {error.strerror}",
+            code="bad-id-file",
+        ) from None

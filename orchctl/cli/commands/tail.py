@@ -1,19 +1,30 @@
-"""`tail`: look back, and follow."""
+"""`tail`: look back, and follow, one session or several."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from orchctl.cli import colour
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.follow import choose_view, exit_code, show, show_with_times
+from orchctl.cli.chosen import sessions_argument
+from orchctl.cli.follow import choose_view, exit_code, say_gap, show, show_with_times
+from orchctl.cli.forms import Form, forms
 from orchctl.cli.moments import Point, PointInTime
-from orchctl.client.output import OutputStream, write_all
-from orchctl.model.stream import Chunk
+from orchctl.cli.stdio import end_with_reader
+from orchctl.client.output import write_all
+from orchctl.errors import Conflict, NoSuchSession
+from orchctl.model.selection import Selection
+from orchctl.model.session import Session, State
+from orchctl.model.stream import Chunk, Gap
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
+
+QUIET_S = 0.3  # after so long a line that was begun is shown without its end
+STREAMS = {"out": 1, "err": 2}
 
 
 class LineCount(click.ParamType[int | str]):
@@ -31,101 +42,154 @@ class LineCount(click.ParamType[int | str]):
         return int(text)
 
 
-@click.command("tail")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the session is closed.")
+@click.command("tail", context_settings={"max_content_width": 100})
+@click.option("-f", "--follow", is_flag=True, help="Go on until the sessions are closed.")
 @click.option("-n", "lines", type=LineCount(), default=None, metavar="N|all", help="How many lines; 10 by default.")
 @click.option("--since", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="From then on.")
 @click.option("--until", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="Up to then.")
 @click.option("-t", "--times", is_flag=True, help="The time in front of each line.")
-@click.option("--stream", type=click.Choice(["out", "err"]), help="Of a session without a terminal, one of both.")
+@click.option("--prefix", is_flag=True, help="The session's name in front of each line; of several it is there.")
+@click.option("--stream", type=click.Choice(list(STREAMS)), help="Of a session without a terminal, one of both.")
 @click.option("--raw", is_flag=True, help="The bytes as the program wrote them to its terminal.")
+@click.option("--plain", is_flag=True, help="Without escape sequences, lines as they stand in the end.")
 @click.option("--command", "number", type=click.IntRange(1), metavar="N", help="The output of the N-th command alone.")
 @click.option("--exit-status", is_flag=True, help="End with the session's exit code; waits for it with -f.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a chunk: offset, and output or output_b64.")
-@click.argument("session")
+@sessions_argument()
+@forms
 @pass_app
-def tail_command(
-    app: App,
-    session: str,
-    follow: bool,
-    lines: int | str | None,
-    since: Point | None,
-    until: Point | None,
-    times: bool,
-    stream: str | None,
-    raw: bool,
-    number: int | None,
-    exit_status: bool,
-    as_json: bool,
-) -> int:
-    """Show the last lines of SESSION's output; with -f, what follows too.
+def tail_command(app: App, /, selection: Selection, form: Form, **given: Any) -> int:
+    """Show the last lines of SESSIONS' output; with -f, what follows too.
 
     Into a pipe the output comes as the program wrote it, with newlines as newlines; on a terminal
     everything but text and colour is made visible. The supervisor may die and come back meanwhile:
-    no byte is lost or shown twice.
+    no byte is lost or shown twice. Of several sessions each line has its session's name in front. With
+    -f and a manager, label or repository, those that live are shown and new ones join; ended ones are shown
+    too where -n or --since asks for what was. With --json, one object a chunk.
 
     \b
     orchctl tail -n 100 db
     orchctl tail -f --raw db > copy
     orchctl tail -t --since 10m --until 5m db
+    orchctl tail -f @orchestrator:coordinator-001
 
     \b
     Exit codes: 0; 2 usage; 3 no such session; 8 no supervisor answers. With --exit-status: the
-    session's own, 125 for any trouble of orchctl's.
+    session's own, of several 0 if all ended with 0, else 1; 125 for any trouble of orchctl's.
     """
-    if lines is not None and since is not None:
+    lines, since, until = given["lines"], given["since"] or Point(), given["until"] or Point()
+    if lines is not None and since != Point():
         raise click.UsageError("Give -n or --since, not both.")
+    if given["raw"] and given["plain"]:
+        raise click.UsageError("--raw and --plain exclude each other.")
+    if not selection.single and (given["number"] is not None or given["stream"] is not None):
+        raise click.UsageError("--command and --stream are for one session.")
+    if not selection.single and (since.offset is not None or until.offset is not None):
+        raise click.UsageError("An offset is a place in one session's output; give a time.")
+    everything = lines == "all" or (lines is None and since != Point())
+    where = {
+        "offset": since.offset,
+        "since": since.unix_s,
+        "lines": None if everything else 10 if lines is None else int(lines),
+        "until": until.unix_s,
+        "until_offset": until.offset,
+        "follow": given["follow"],
+    }
+    if given["follow"]:
+        end_with_reader()
     with app.client() as client:
-        if number is not None:
-            return _one_command(client, session, number, raw=raw)
-        since, until = since or Point(), until or Point()
-        everything = lines == "all" or (lines is None and since != Point())
-        found = client.output(
-            session,
-            offset=since.offset,
-            since=since.unix_s,
-            lines=None if everything else 10 if lines is None else int(lines),
-            until=until.unix_s,
-            until_offset=until.offset,
-            follow=follow,
-            times=times or stream is not None,
-            stream={"out": 1, "err": 2}.get(stream or ""),
-        )
-        if as_json:
-            _as_json(found)
-        elif times:
-            show_with_times(found, choose_view(raw=raw))
+        if given["number"] is not None:
+            return _one_command(client, selection.sessions[0], given)
+        if selection.single and not given["prefix"]:
+            ended = [_one(client, selection.sessions[0], where, form, given)]
         else:
-            show(found, choose_view(raw=raw))
-        ended = found.session
-        if exit_status and ended is not None:
-            return exit_code(ended)
-    return 0
+            ended = _several(app, client, selection, where, form, given)
+    return _status(ended, several=not selection.single) if given["exit_status"] else 0
 
 
-def _one_command(client: Client, session: str, number: int, *, raw: bool) -> int:
+def _one(client: Client, session: str, where: dict[str, Any], form: Form, given: dict[str, Any]) -> Session | None:
+    wanted = STREAMS.get(given["stream"] or "")
+    found = client.output(session, **where, times=given["times"] or wanted is not None, stream=wanted)
+    if form.as_json or form.template is not None:
+        for piece in found:
+            assert found.session is not None
+            write_all(1, form.line(_object(found.session, piece, found.time_of_next)))
+    elif form.quiet:
+        for _ in found:
+            pass
+    elif given["times"]:
+        show_with_times(found, choose_view(raw=given["raw"], plain=given["plain"]))
+    else:
+        show(found, choose_view(raw=given["raw"], plain=given["plain"]))
+    return found.session
+
+
+def _several(
+    app: App, client: Client, selection: Selection, where: dict[str, Any], form: Form, given: dict[str, Any]
+) -> list[Session | None]:
+    from orchctl.cli.prefixed import Prefixed
+
+    outputs = client.outputs(
+        selection,
+        **where,
+        times=given["times"],
+        ended_too=not where["follow"] or given["lines"] is not None or given["since"] is not None,
+        quiet_s=QUIET_S if form.words else None,
+    )
+    if not outputs.readers and not (where["follow"] and selection.open):
+        raise NoSuchSession("no session matches; 'orchctl list -a' shows all")
+    if not outputs.readers and form.words:
+        click.echo("orchctl: no live session matches yet; waiting for the first", err=True)
+    shown = Prefixed(
+        lambda: choose_view(raw=given["raw"], plain=given["plain"]),
+        colour=colour.on_stdout(app.colour),
+        prefix=given["prefix"] or not selection.single,
+        times=given["times"],
+    )
+    shown.expect([reader.session for reader in outputs.readers.values()])
+    for reader, piece in outputs:
+        if reader is None:
+            shown.silence(list(outputs.readers.values()))
+        elif not form.words:
+            if piece is not None and not form.quiet:
+                write_all(1, form.line(_object(reader.session, piece, reader.time_of_next)))
+        elif isinstance(piece, Chunk):
+            shown.take(reader, piece)
+        elif isinstance(piece, Gap):
+            shown.interrupt()
+            say_gap(piece, reader.session.name or reader.session.id)
+        else:
+            shown.end(reader)
+    shown.interrupt()
+    return [reader.session for reader in outputs.readers.values()]
+
+
+def _status(ended: list[Session | None], *, several: bool) -> int:
+    """The program's own code; of several, whether all went well. One that goes on has none yet."""
+    codes = []
+    for session in ended:
+        if session is not None and session.state is not State.CLOSED:
+            raise Conflict(f"session {session.name or session.id} has not ended", code="not-ended")
+        codes.append(125 if session is None else exit_code(session))
+    return int(any(codes)) if several else codes[0]
+
+
+def _one_command(client: Client, session: str, given: dict[str, Any]) -> int:
+    number = given["number"]
     command = next((one for one in client.history(session) if one.number == number), None)
     if command is None:
         raise click.UsageError(f"There is no command {number}; 'orchctl history' shows them.")
     stream = client.output(session, offset=command.start_offset, follow=command.end_offset is None)
-    show(stream, choose_view(raw=raw), until=command.end_offset)
+    show(stream, choose_view(raw=given["raw"], plain=given["plain"]), until=command.end_offset)
     return 0
 
 
-def _as_json(stream: OutputStream) -> None:
-    import base64
-    import json
-
-    for piece in stream:
-        line: dict[str, object]
-        if isinstance(piece, Chunk):
-            line = {"type": "output", "offset": piece.offset}
-            if stream.time_of_next is not None:
-                line["time"] = stream.time_of_next
-            try:
-                line["output"] = piece.data.decode()
-            except UnicodeDecodeError:
-                line["output_b64"] = base64.b64encode(piece.data).decode("ascii")
-        else:
-            line = {"type": "gap", "first": piece.first, "end": piece.end}
-        write_all(1, json.dumps(line).encode() + b"\n")
+def _object(session: Session, piece: Chunk | Gap, time: float | None) -> dict[str, Any]:
+    if isinstance(piece, Gap):
+        return {"type": "gap", "session": session.id, "first": piece.first, "end": piece.end}
+    told: dict[str, Any] = {"type": "output", "session": session.id, "offset": piece.offset}
+    if time is not None:
+        told["time"] = time
+    try:
+        return told | {"output": piece.data.decode()}
+    except UnicodeDecodeError:
+        return told | {"output_b64": base64.b64encode(piece.data).decode("ascii")}

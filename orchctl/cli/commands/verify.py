@@ -12,7 +12,8 @@ from typing import Any
 
 import click
 
-from orchctl.cli.app import json_option, quiet_option, show_json
+from orchctl.cli.forms import Form, forms
+from orchctl.cli.progress import progress
 from orchctl.client.views import one_line
 from orchctl.errors import BadInput, Internal, NoSuchSession, NotPermitted
 from orchctl.settings import Root, check, find_root
@@ -22,10 +23,9 @@ Line = dict[str, Any]
 
 
 @click.command("verify")
-@json_option
-@quiet_option
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
-def verify_command(sessions: tuple[str, ...], as_json: bool, quiet: bool) -> int:
+@forms
+def verify_command(sessions: tuple[str, ...], form: Form) -> int:
     """Check every file of the state directory, or those of SESSION (an id, a name, 8 or more digits of an id).
 
     It reads only: nothing is repaired, no supervisor is needed or started, and sessions may go on meanwhile.
@@ -45,18 +45,17 @@ def verify_command(sessions: tuple[str, ...], as_json: bool, quiet: bool) -> int
     ids = [_find(root, session) for session in sessions]
     findings: list[Line] = []
     summary: Line | None = None
-    for line in _lines(root, ids):
-        summary = line.get("summary")
-        if summary is None:
-            findings.append(line)
-            if not as_json and not quiet:
-                click.echo(_shown(line))
+    with progress("checking", quiet=not form.words):
+        for line in _lines(root, ids):
+            summary = line.get("summary")
+            if summary is None:
+                findings.append(line)
+                if form.words:
+                    click.echo(_shown(line))
     if summary is None:
         raise Internal("the check broke off before its end", code="verify-failed")
-    if as_json:
-        show_json({**summary, "findings": findings})
-    elif not quiet:
-        click.echo("sessions: {sessions}, bytes of output: {bytes}, findings: {findings}".format(**summary))
+    words = "sessions: {sessions}, bytes of output: {bytes}, findings: {findings}".format(**summary)
+    form.one({**summary, "findings": findings}, lambda: click.echo(words))
     return 1 if findings else 0
 
 

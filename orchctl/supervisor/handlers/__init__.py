@@ -8,13 +8,27 @@ from typing import Any
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
-from orchctl.supervisor.handlers import commands, control, inputs, kept, kills, output, sessions, status
+from orchctl.supervisor.handlers import (
+    commands,
+    control,
+    inputs,
+    kept,
+    kills,
+    labels,
+    output,
+    sessions,
+    status,
+    waiting,
+)
 
 Handler = Callable[[Supervisor, Call, Any], Awaitable[None]]
 
 HANDLERS: dict[type[Any], Handler] = {
     messages.SpawnSession: sessions.spawn,
     messages.ListSessions: sessions.list_sessions,
+    messages.SelectSessions: sessions.select,
+    messages.RenameSession: labels.rename,
+    messages.LabelSession: labels.label,
     messages.GetSession: sessions.get,
     messages.WaitSession: sessions.wait,
     messages.ReadOutput: output.read,
@@ -26,7 +40,8 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.PutSpool: commands.put_spool,
     messages.DetachCommand: commands.detach,
     messages.GetHistory: commands.history,
-    messages.WaitFor: commands.wait_for,
+    messages.WaitFor: waiting.wait_for,
+    messages.GetTerminal: waiting.get_terminal,
     messages.RestartSession: control.restart,
     messages.ControlSession: control.control,
     messages.KillSessions: kills.kill,

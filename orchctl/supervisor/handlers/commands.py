@@ -1,4 +1,4 @@
-"""Commands in a live shell: run, detach, look back, wait for."""
+"""Commands in a live shell: run, detach, look back."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from orchctl.supervisor.ancestry import descends_from
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.commands import Commands
+from orchctl.supervisor.paging import pages
 from orchctl.supervisor.running import Running
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
 
-PAGE = 50  # commands in one message
 TEXT_IN_HISTORY = 4096  # of a command's text; all of it is in commands.jnl
 APART_AGAIN_S = 0.05  # plain files give no event when they grow
 _EXEC_ID = re.compile(r"[A-Za-z0-9-]{8,40}")
@@ -133,53 +133,9 @@ async def history(app: Supervisor, call: Call, asked: messages.GetHistory) -> No
         if current is not None and current.begun and not current.over and current.asked.record:
             found.append(current.command)
     texts = [replace(one, text=one.text[:TEXT_IN_HISTORY]) for one in found]
-    pages = [texts[start : start + PAGE] for start in range(0, len(texts), PAGE)] or [[]]
-    for number, page in enumerate(pages, 1):
-        await call.say(messages.SomeCommands(commands=tuple(page), more=number < len(pages)))
-
-
-async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None:
-    """Answered with the first condition that holds."""
-    session = app.registry.find(asked.session, asked.own_manager)
-    if session.run.pid is not None and descends_from(call.peer, session.run.pid):
-        raise Conflict("a program cannot wait for the session it runs in", code="own-session")
-    if not asked.conditions or not set(asked.conditions) <= {"exit", "command", "prompt", "quiet"}:
-        raise BadInput(f"unknown conditions: {', '.join(asked.conditions)}", code="bad-condition")
-    if session.commands is None and {"command", "prompt"} & set(asked.conditions):
-        raise Conflict("the session is not a shell that tells its prompts", code="not-a-shell")
-    loop = asyncio.get_running_loop()
-    size, since = session.view().output.next_offset, loop.time()
-    while True:
-        ticket = session.news.ticket
-        if (now_size := session.view().output.next_offset) != size:
-            size, since = now_size, loop.time()
-        fired = await _holds(session, asked, loop.time() - since)
-        if fired is not None:
-            await call.say(messages.Fired(condition=fired, session=session.view()))
-            return
-        session.pair.watch(size)
-        left = asked.quiet_s - (loop.time() - since) if "quiet" in asked.conditions else None
-        try:
-            async with asyncio.timeout(left if "prompt" not in asked.conditions else 0.1):
-                await ticket.wait()
-        except TimeoutError:
-            pass
-
-
-async def _holds(session: SupervisedSession, asked: messages.WaitFor, quiet_s: float) -> str | None:
-    for condition in asked.conditions:
-        commands = session.commands
-        if condition == "exit" and session.closed:
-            return condition
-        if condition == "command" and commands is not None and commands.idle:
-            return condition
-        if condition == "prompt" and commands is not None and not session.closed and await commands.at_prompt():
-            return condition
-        if condition == "quiet" and quiet_s >= asked.quiet_s:
-            return condition
-    if session.closed:
-        raise NoSuchSession("the session ended first", code="session-ended")
-    return None
+    parts = pages(texts)
+    for number, page in enumerate(parts, 1):
+        await call.say(messages.SomeCommands(commands=tuple(page), more=number < len(parts)))
 
 
 def _check(asked: messages.ExecCommand) -> None:

@@ -40,13 +40,19 @@ async def restart(app: Supervisor, call: Call, asked: messages.RestartSession) -
     """A new run, once: asked again after a lost answer, the run that began meanwhile is found."""
     session = app.registry.find(asked.session, asked.own_manager)
     if session.run.number == asked.run:
+        if session.closed:
+            app.registry.check_limits(session)
+        spec = session.spec
+        await session.pair.keep_environment()
+        env = app.house.store.read_environment(spec.id) or environment.compose(
+            asked.env, {}, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty"
+        )  # now, because the end of this run may be its last, and takes what is kept along
         if not session.pair.gone.is_set():
             await end_all([session], asked.grace_s)
         if not session.pair.gone.is_set():
             raise Conflict(f"session {asked.session} would not end", code="survivors")
-        spec = session.spec
-        env = environment.compose(asked.env, {}, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty")
         session = await app.registry.restart(session, env)
+        app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, action="restart")
     await call.say(messages.OneSession(session=session.view()))
 
 

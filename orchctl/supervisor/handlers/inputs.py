@@ -26,7 +26,9 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
     if asked.enter:
         data += b"\r" if session.spec.backend == "pty" else b"\n"
     once = hashlib.blake2b(asked.once.encode(), digest_size=wire.ONCE_BYTES).digest()
+    before = session.view().output.next_offset
     taken, outcome = await session.pair.type(once, data)
+    session.typed[asked.own_manager] = max(before, session.typed.get(asked.own_manager, 0))
     if outcome == wire.TYPED_TOO_LONG:
         raise Conflict(
             "nothing was typed: a line of over 4095 bytes, and the terminal would cut it; "
@@ -47,8 +49,7 @@ async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSessio
     session = _live(app, asked.session, asked.own_manager)
     current = session.commands.current if session.commands is not None else None
     if current is not None:
-        current.signalled = True
-        await interrupt_command(session.pair, lambda: not current.over)
+        await interrupt_command(session.pair, current.interrupted, lambda: not current.over)
     else:
         session.pair.signal(signal.SIGINT)
     app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, interrupt=True)

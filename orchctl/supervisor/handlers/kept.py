@@ -6,17 +6,19 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.core import chain, manager, selector
+from orchctl.core import chain, manager, selection, selector
 from orchctl.disk import REAL
 from orchctl.errors import BadInput
+from orchctl.model.selection import Selection
 from orchctl.protocol import messages
 from orchctl.store.event_reading import EventReader
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.paging import pages
 from orchctl.supervisor.pruning import Pruning
 
 PAGE = 500  # events read at once
-MESSAGE = 20  # events in one message: far below the frame limit, whatever they say
+NAMED = 100  # sessions in the event about a prune
 Event = dict[str, Any]
 
 
@@ -37,8 +39,8 @@ async def read_events(app: Supervisor, call: Call, asked: messages.ReadEvents) -
                 await call.say(_said([_gap(seq, page[0]["seq"])], page[0]["seq"]))
             seq = page[-1]["seq"] + 1
             chosen = [event for event in page if wanted(event)]
-            for first in range(0, len(chosen), MESSAGE):
-                await call.say(_said(chosen[first : first + MESSAGE], chosen[first : first + MESSAGE][-1]["seq"] + 1))
+            for part in pages(chosen) if chosen else ():
+                await call.say(_said(part, part[-1]["seq"] + 1))
             continue
         if not asked.follow:
             await call.say(messages.SomeEvents(events=(), next_seq=seq, more=False))
@@ -58,7 +60,11 @@ async def prune(app: Supervisor, call: Call, asked: messages.Prune) -> None:
         dry_run=asked.dry_run,
         own_manager=asked.own_manager,
     )
-    await call.say(await Pruning(app).prune(meant))
+    pruned = await Pruning(app).prune(meant)
+    if pruned.sessions and not asked.dry_run:
+        what = {"action": "prune", "sessions": list(pruned.sessions[:NAMED]), "count": len(pruned.sessions)}
+        app.house.teller.announce("input", managed_by=None, who=asked.own_manager, **what, output=asked.output)
+    await call.say(pruned)
 
 
 def _filter(app: Supervisor, asked: messages.ReadEvents) -> Callable[[Event], bool]:
@@ -71,14 +77,26 @@ def _filter(app: Supervisor, asked: messages.ReadEvents) -> Callable[[Event], bo
         if not text.startswith("@") or text == selector.LAST
     }
 
+    conditions = Selection(labels=asked.labels, repo=asked.repo)
+    selection.check(conditions)
+
     def wanted(event: Event) -> bool:
         if chain.is_checkpoint(event) or (asked.types and event["type"] not in asked.types):
             return False
-        if not asked.sessions or event.get("session") in ids:
-            return True
-        return any(manager.selects(name, event.get("managed_by") or "") for name in managers)
+        if asked.sessions and event.get("session") not in ids:
+            below = any(manager.selects(name, event.get("managed_by") or "") for name in managers)
+            return below and _holds(app, conditions, event)
+        return _holds(app, conditions, event)
 
     return wanted
+
+
+def _holds(app: Supervisor, conditions: Selection, event: Event) -> bool:
+    """Whether the event's session has these labels and lies there, as far as anybody still knows it."""
+    if not conditions.open:
+        return True
+    found = app.registry.known(str(event.get("session")))
+    return found is not None and selection.chooses(conditions, found)
 
 
 def _said(events: list[Event], next_seq: int) -> messages.SomeEvents:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 
-from orchctl.errors import BadInput
+from orchctl.errors import BadInput, Conflict
 from orchctl.model.supervisor import KillReport
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
@@ -18,26 +20,38 @@ AFTERWARDS_S = 10.0  # what KILL has not ended by then is reported, not waited f
 async def kill(app: Supervisor, call: Call, asked: messages.KillSessions) -> None:
     """End the sessions named; every name is resolved before any is touched."""
     chosen = {one.spec.id: one for one in (app.registry.find(text, asked.own_manager) for text in asked.sessions)}
-    report = await end_all(list(chosen.values()), asked.grace_s)
+    _tell(app, list(chosen.values()), asked.own_manager)
+    report = await end_all(list(chosen.values()), asked.grace_s, asked.signal)
     await call.say(messages.Killed(report=report))
 
 
 async def kill_by_manager(app: Supervisor, call: Call, asked: messages.KillByManager) -> None:
     """End the set that the manager selects at this moment."""
-    report = await end_all(app.registry.below(asked.manager, exact=asked.exact), asked.grace_s)
+    chosen = app.registry.below(asked.manager, exact=asked.exact)
+    _tell(app, chosen, asked.own_manager)
+    report = await end_all(chosen, asked.grace_s)
     await call.say(messages.Killed(report=report))
 
 
-async def end_all(sessions: list[SupervisedSession], grace_s: float) -> KillReport:
+def _tell(app: Supervisor, sessions: list[SupervisedSession], who: str) -> None:
+    """Before it is done, so that what ended is never without who ended it."""
+    for session in sessions:
+        if not session.over:
+            app.house.teller.say(session, "input", who=who, bytes=0, action="kill")
+
+
+async def end_all(sessions: list[SupervisedSession], grace_s: float, number: int = 0) -> KillReport:
     """Kill at once, wait for all; what ended sessions left running is killed too."""
     if not 0 <= grace_s <= GRACE_LIMIT_S:
         raise BadInput(f"a grace period of {grace_s} s; 0 to {GRACE_LIMIT_S:.0f}", code="bad-duration")
+    if number and number not in {int(one) for one in signal.valid_signals()}:
+        raise BadInput(f"{number} is no signal", code="bad-signal")
     live = [session for session in sessions if not session.closed]
     for session in sessions:
         session.given_up = True
         session.news.tell()
     async with asyncio.TaskGroup() as tasks:
-        ends = [tasks.create_task(_end(session, grace_s)) for session in sessions]
+        ends = [tasks.create_task(_end(session, grace_s, number)) for session in sessions]
     return KillReport(
         ended=tuple(session.spec.id for session in live if session.closed),
         already_ended=tuple(session.spec.id for session in sessions if session not in live),
@@ -45,9 +59,11 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float) -> KillRepo
     )
 
 
-async def _end(session: SupervisedSession, grace_s: float) -> tuple[int, ...]:
+async def _end(session: SupervisedSession, grace_s: float, number: int) -> tuple[int, ...]:
     """The processes that are still there afterwards."""
     await session.pair.greeted.wait()
+    if number:
+        grace_s = await _ask_with(session, number, grace_s)
     before = session.run.survivals
     session.pair.kill(grace_s)
     try:
@@ -57,6 +73,25 @@ async def _end(session: SupervisedSession, grace_s: float) -> tuple[int, ...]:
     except TimeoutError:
         return session.run.survivors or ((session.run.pid,) if session.run.pid is not None else ())
     return () if _gone(session) else session.run.survivors
+
+
+async def _ask_with(session: SupervisedSession, number: int, grace_s: float) -> float:
+    """Ask all of it with a signal of the asker's choice; the seconds of grace that are left when the program ended."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + (0.0 if number == signal.SIGKILL else grace_s)
+    if not session.closed:
+        with contextlib.suppress(OSError):  # a full disk keeps nobody from being killed
+            session.note({"type": "kill", "reason": "asked"})
+        session.pair.signal_program(number)
+    try:
+        async with asyncio.timeout_at(until):
+            with contextlib.suppress(Conflict):
+                await session.pair.sweep(0, number)  # and all it has started
+            while not session.closed:
+                await session.news.ticket.wait()
+    except TimeoutError:
+        pass
+    return max(0.0, until - loop.time())
 
 
 def _gone(session: SupervisedSession) -> bool:

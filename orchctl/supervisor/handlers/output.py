@@ -13,6 +13,7 @@ from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.waiting import last_input
 
 TIMED_BYTES = 1 << 20  # of output between two looks at when it came
 
@@ -45,8 +46,8 @@ async def _start(session: SupervisedSession, asked: messages.ReadOutput, log: Ou
         return log.start_of_last_lines(max(0, asked.lines), min(before, asked.until_offset or before))
     if asked.since_unix_s is not None:
         return session.timeline().offset_at(asked.since_unix_s, end)
-    if asked.since_input and not session.pair.gone.is_set():
-        return min(end, int((await session.pair.look())["typed_at"]))
+    if asked.since_input or asked.since_own_input:
+        return min(end, await last_input(session, asked.own_manager if asked.since_own_input else None))
     return 0
 
 

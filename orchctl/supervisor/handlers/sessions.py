@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
+from orchctl import standing
 from orchctl.core import manager
 from orchctl.errors import Conflict
 from orchctl.model.session import Session
@@ -9,15 +13,17 @@ from orchctl.protocol import messages
 from orchctl.supervisor.ancestry import descends_from
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
-
-PAGE = 200  # sessions in one message: far below the frame limit, whatever their commands are like
+from orchctl.supervisor.paging import pages
+from orchctl.supervisor.usage import environment_of, measure
+from orchctl.supervisor.waiting import waiting_of, with_waiting
 
 
 async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> None:
     """Answered once the program runs, or could not be started."""
     session = await app.registry.spawn(asked)
     await session.safety.settle_all()
-    await call.say(messages.OneSession(session=session.view()))
+    warnings = tuple(standing.differences(asked.standing, app.standing))
+    await call.say(messages.OneSession(session=session.view(), warnings=warnings))
 
 
 async def list_sessions(app: Supervisor, call: Call, asked: messages.ListSessions) -> None:
@@ -26,15 +32,33 @@ async def list_sessions(app: Supervisor, call: Call, asked: messages.ListSession
     if asked.managed_by is not None:
         manager.parse(asked.managed_by)
         views = [view for view in views if manager.selects(asked.managed_by, view.managed_by)]
-    pages = [views[start : start + PAGE] for start in range(0, len(views), PAGE)] or [list[Session]()]
-    for number, page in enumerate(pages, 1):
-        await call.say(messages.SomeSessions(sessions=tuple(page), more=number < len(pages)))
+    await _say(app, call, views, usage=asked.usage, waiting=asked.waiting)
+
+
+async def select(app: Supervisor, call: Call, asked: messages.SelectSessions) -> None:
+    """Oldest first; none is an answer too."""
+    views = app.registry.select(asked.selection, asked.own_manager, ended_too=asked.ended_too)
+    await _say(app, call, views, usage=asked.usage, waiting=asked.waiting)
+
+
+async def _say(app: Supervisor, call: Call, views: list[Session], *, usage: bool, waiting: bool) -> None:
+    if waiting:
+        views = await with_waiting(app.registry, views)
+    if usage:
+        views = await asyncio.to_thread(measure, views)
+    parts = pages(views)
+    for number, page in enumerate(parts, 1):
+        await call.say(messages.SomeSessions(sessions=tuple(page), more=number < len(parts)))
 
 
 async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
     """One session, live or ended."""
     session = app.registry.find(asked.session, asked.own_manager)
-    await call.say(messages.OneSession(session=await session.full_view()))
+    view = replace(await session.full_view(), waiting=await waiting_of(session))
+    (view,) = await asyncio.to_thread(measure, [view])
+    if asked.env:
+        view = replace(view, env=await asyncio.to_thread(environment_of, view))
+    await call.say(messages.OneSession(session=view))
 
 
 async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None:

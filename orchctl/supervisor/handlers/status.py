@@ -42,12 +42,13 @@ async def stop(app: Supervisor, call: Call, asked: messages.StopSupervisor) -> N
             pids = ", ".join(map(str, report.survivors))
             raise Conflict(f"these processes would not end: {pids}; the supervisor goes on", code="survivors")
     elif live and not asked.leave:
-        names = ", ".join(session.spec.name or session.spec.id for session in live[:10])
+        names = ", ".join(session.run.name or session.spec.id for session in live[:10])
         more = f" and {len(live) - 10} more" if len(live) > 10 else ""
         raise Conflict(
             f"{len(live)} live sessions: {names}{more}; 'stop --kill' ends them, 'stop --leave' lets them go on",
             code="sessions-live",
         )
+    app.house.teller.announce("input", managed_by=None, who=asked.own_manager, action="stop")
     await call.say(messages.Done())
     app.stop.set()
 
@@ -56,5 +57,5 @@ async def restart(app: Supervisor, call: Call, asked: messages.RestartSupervisor
     """Answered by the one that took over: whoever asks loses the connection, and asks it again."""
     async with app.restarting:
         if os.getpid() == asked.pid or app.zygote.pid == asked.zygote:
-            await hand_over(app, asked.executable)
+            await hand_over(app, asked.executable, asked.pid)
     await call.say(messages.Done())

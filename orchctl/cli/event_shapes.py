@@ -1,0 +1,154 @@
+"""Events as they are printed, by type. They are told from journals, so no dataclass of the model has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from orchctl.model.command import CommandStatus
+from orchctl.model.session import EndReason, State
+
+_shape = dataclass(frozen=True, slots=True, kw_only=True)
+
+
+@_shape
+class _Event:
+    seq: int
+    time: float
+    session: str
+    run: int
+    managed_by: str
+    backend: str
+    who: str
+
+
+@_shape
+class SessionStateEvent(_Event):
+    """A run came to another state: what it is at its creation, its process while it runs, how it ended at its end."""
+
+    type: Literal["session.state"]
+    state: State
+    name: str | None = None
+    command: tuple[str, ...] = ()
+    cwd: str = ""
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    end_reason: EndReason | None = None
+    offset: int | None = None
+
+
+@_shape
+class CommandStartedEvent(_Event):
+    """A command begins in a session's shell; a long text is cut."""
+
+    type: Literal["command"]
+    phase: Literal["started"]
+    number: int
+    text: str
+    cwd: str | None
+    start_offset: int
+
+
+@_shape
+class CommandFinishedEvent(_Event):
+    """A command has ended."""
+
+    type: Literal["command"]
+    phase: Literal["finished"]
+    number: int
+    text: str
+    cwd: str | None
+    start_offset: int
+    end_offset: int | None
+    exit_code: int | None
+    status: CommandStatus
+    duration_s: float | None
+    completion: str | None
+    error: str | None
+
+
+@_shape
+class InputEvent(_Event):
+    """Somebody typed, interrupted, or did something else to a session; how many bytes, and never which."""
+
+    type: Literal["input"]
+    bytes: int
+    interrupt: bool = False
+    action: str = ""
+
+
+@_shape
+class ErrorEvent(_Event):
+    """Something is wrong with a session."""
+
+    type: Literal["error"]
+    code: str
+    message: str
+
+
+@_shape
+class GapEvent(_Event):
+    """Output that is no longer kept: bytes `first` up to but not including `end`."""
+
+    type: Literal["gap"]
+    first: int
+    end: int
+
+
+@_shape
+class EventsGapEvent:
+    """Events that are no longer kept: `first_seq` up to but not including `end_seq`."""
+
+    type: Literal["gap"]
+    session: None
+    first_seq: int
+    end_seq: int
+    seq: int = 0
+    time: float = 0.0
+
+
+@_shape
+class LimitEvent:
+    """A session was refused because of a limit; `owner` is the manager that has it, null for all together."""
+
+    seq: int
+    time: float
+    type: Literal["limit"]
+    session: None
+    managed_by: str
+    who: str
+    limit: str
+    owner: str | None
+    value: float
+    used: int
+
+
+@_shape
+class UpkeepEvent:
+    """Somebody pruned sessions, changed settings or stopped the supervisor."""
+
+    seq: int
+    time: float
+    type: Literal["input"]
+    session: None
+    managed_by: None
+    who: str | None
+    action: Literal["prune", "config", "stop"]
+    sessions: tuple[str, ...] = ()
+    count: int = 0
+    output: bool = False
+    changed: tuple[str, ...] = ()
+
+
+Event = (
+    SessionStateEvent
+    | CommandStartedEvent
+    | CommandFinishedEvent
+    | InputEvent
+    | ErrorEvent
+    | GapEvent
+    | LimitEvent
+    | UpkeepEvent
+    | EventsGapEvent
+)

@@ -1,0 +1,105 @@
+"""Outputs of several sessions on one stdout: whole lines, each with its session's name in front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from orchctl.cli.colour import PREFIXES, paint
+from orchctl.cli.moments import clock
+from orchctl.client.output import write_all
+from orchctl.client.views import RawView, TextView, View
+from orchctl.model.session import Session
+from orchctl.model.stream import Chunk
+
+if TYPE_CHECKING:
+    from orchctl.client.several import Reader
+
+LINE_LIMIT = 1 << 16  # a longer line is shown in parts
+
+
+class _Member:
+    def __init__(self, number: int, view: View) -> None:
+        self.colour = PREFIXES[number % len(PREFIXES)]
+        self.view = view
+        self.line = b""  # begun and not yet shown
+
+
+class Prefixed:
+    """Takes pieces in any order; a line that was shown before its end is ended when somebody else writes."""
+
+    def __init__(self, view: Callable[[], View], *, colour: bool, prefix: bool, times: bool) -> None:
+        self._view = view
+        self._colour = colour
+        self._prefix = prefix
+        self._times = times
+        self._members: dict[str, _Member] = {}
+        self._width = 0
+        self._open: str | None = None  # whose line on stdout has no end yet
+
+    def expect(self, sessions: list[Session]) -> None:
+        """Room for their names."""
+        self._width = max([self._width, *(len(_name(session)) for session in sessions)])
+
+    def take(self, reader: Reader, chunk: Chunk) -> None:
+        """Show the lines that it ends."""
+        member = self._member(reader.session)
+        self._show(reader, member, member.view.feed(chunk.data))
+
+    def end(self, reader: Reader) -> None:
+        """Show what is left of it."""
+        member = self._member(reader.session)
+        self._show(reader, member, member.view.end())
+        self._flush(reader, member)
+
+    def silence(self, readers: list[Reader]) -> None:
+        """Nothing has come for a moment: a prompt, or the beginning of a line, is shown as it is."""
+        for reader in readers:
+            self._flush(reader, self._member(reader.session))
+
+    def interrupt(self) -> None:
+        """End an open line, for something else to be said."""
+        if self._open is not None:
+            write_all(1, b"\n")
+            self._open = None
+
+    def _member(self, session: Session) -> _Member:
+        if session.id not in self._members:
+            view = self._view()
+            if session.backend != "pty" and isinstance(view, TextView):
+                view = RawView()  # without a terminal there is nothing to undo
+            self._members[session.id] = _Member(len(self._members), view)
+            self.expect([session])
+        return self._members[session.id]
+
+    def _show(self, reader: Reader, member: _Member, text: bytes) -> None:
+        *lines, rest = (member.line + text).split(b"\n")
+        front = self._front(reader, member)
+        shown = b""
+        for line in lines:
+            shown += self._begin(reader.session.id, front) + line + b"\n"
+            self._open = None
+        member.line = rest
+        write_all(1, shown)
+        if len(rest) > LINE_LIMIT:
+            self._flush(reader, member)
+
+    def _flush(self, reader: Reader, member: _Member) -> None:
+        if member.line:
+            write_all(1, self._begin(reader.session.id, self._front(reader, member)) + member.line)
+            member.line, self._open = b"", reader.session.id
+
+    def _begin(self, session: str, front: bytes) -> bytes:
+        """What stands before the next bytes of a session: nothing, if its own line is open."""
+        if self._open == session:
+            return b""
+        return (b"" if self._open is None else b"\n") + front
+
+    def _front(self, reader: Reader, member: _Member) -> bytes:
+        name = f"{_name(reader.session):<{self._width}} | " if self._prefix else ""
+        time = f"{clock(reader.time_of_next)} " if self._times else ""
+        return f"{time}{paint(name, member.colour, on=self._colour)}".encode()
+
+
+def _name(session: Session) -> str:
+    return session.name or session.id[:8]

@@ -1,0 +1,205 @@
+"""The awaitable twin of `orchctl/client/client.py`, made from it by `python -m tests.twins`; not to be edited."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from orchctl import standing
+from orchctl.client.aio.asking import AsyncAsking
+from orchctl.client.aio.connection import AsyncConnection
+from orchctl.client.aio.gathering import AsyncGathering
+from orchctl.client.aio.handle import AsyncSessionHandle
+from orchctl.client.aio.looking import AsyncLooking
+from orchctl.client.aio.places import AsyncPlaces
+from orchctl.client.aio.supervising import AsyncSupervising
+from orchctl.client.client import PART_BYTES
+from orchctl.client.surroundings import current_directory, default_shell, soft_limits, start_ticks, umask
+from orchctl.core import manager
+from orchctl.errors import NoSuchSession
+from orchctl.model.command import Command, Result
+from orchctl.model.session import Session
+from orchctl.model.supervisor import KillReport
+from orchctl.protocol import messages
+
+if TYPE_CHECKING:
+    from orchctl.client.aio.streams import AsyncCommandStream
+    from orchctl.client.exec import Options
+
+
+class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, AsyncLooking):
+    """A connection that comes back by itself. Use it as a context manager, or close it."""
+
+    async def spawn(
+        self,
+        command: Sequence[str] = (),
+        *,
+        name: str | None = None,
+        managed_by: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        size: tuple[int, int] = (80, 24),
+        pty: bool = True,
+        restart: str = "no",
+        timeout_s: float | None = None,
+        idle_s: float | None = None,
+        bind_pid: int | None = None,
+        labels: Mapping[str, str] | None = None,
+        if_exists: str = "error",
+        remove: bool = False,
+        echo: bool = True,
+    ) -> AsyncSessionHandle:
+        """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
+
+        It is ended after `timeout_s`, after `idle_s` without output or input, or when the process `bind_pid` ends.
+        `if_exists` says what to do when a live session has the name: `error`, `reuse` it if it runs the same
+        command in the same directory, or `skip`, which gives that one whatever it runs. With `echo` false its
+        terminal does not show what is typed, from the start.
+        """
+        import uuid
+
+        bind_pid = self._bound(bind_pid)
+        asked = messages.SpawnSession(
+            session_id=str(uuid.uuid4()),
+            command=tuple(command) or (default_shell(self.root),),
+            cwd=os.path.abspath(cwd) if cwd else current_directory(),
+            env=self._environment(),
+            given=dict(env or {}),
+            name=name,
+            managed_by=manager.resolve(managed_by, self._own_manager),
+            cols=size[0],
+            rows=size[1],
+            backend="pty" if pty else "pipe",
+            restart=restart,
+            timeout_s=timeout_s,
+            idle_s=idle_s,
+            bind_pid=bind_pid,
+            bind_ticks=start_ticks(bind_pid) if bind_pid is not None else 0,
+            umask=umask(),
+            limits=soft_limits(),
+            labels=dict(labels or {}),
+            if_exists=if_exists,
+            remove=remove,
+            standing=standing.of_this_process(),
+            echo=echo,
+        )
+        told = await self._ask(asked, messages.OneSession)
+        return AsyncSessionHandle(
+            self, told.session, is_new=told.session.id == asked.session_id, warnings=told.warnings
+        )
+
+    async def session(self, text: str) -> AsyncSessionHandle:
+        """A session that is there, by id, name, prefix or `@last`."""
+        return AsyncSessionHandle(self, await self.info(text))
+
+    async def send(self, session: str, data: bytes, *, enter: bool = False, once: str | None = None) -> None:
+        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once."""
+        import secrets
+
+        once = once or secrets.token_hex(16)
+        for part in range(0, max(1, len(data)), PART_BYTES):
+            asked = messages.SendInput(
+                session=session,
+                own_manager=self._own_manager,
+                data_b64=base64.b64encode(data[part : part + PART_BYTES]).decode("ascii"),
+                once=f"{once}/{part}",
+                enter=enter and part + PART_BYTES >= len(data),
+            )
+            await self._ask(asked, messages.Done)
+
+    async def exec(
+        self,
+        session: str,
+        command: str | Sequence[str],
+        *,
+        stdin: bytes | None = None,
+        tty_stdin: bool = False,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        pipe: bool = False,
+        raw: bool = False,
+        record: bool = True,
+        detach: bool = False,
+        timeout_s: float | None = None,
+        kill_after_s: float = 2.0,
+        wait_prompt_s: float | None = None,
+        max_output: int | None = None,
+    ) -> Result:
+        """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended."""
+        from orchctl.client.aio.streams import collect
+        from orchctl.client.exec import Options
+
+        options = Options(
+            stdin=stdin,
+            tty_stdin=tty_stdin,
+            env=env or {},
+            cwd=cwd,
+            pipe=pipe,
+            raw=raw,
+            record=record,
+            detach=detach,
+            timeout_s=timeout_s,
+            kill_after_s=kill_after_s,
+            wait_prompt_s=wait_prompt_s,
+        )
+        return await collect(self.run(session, command, options), limit_bytes=max_output)
+
+    def run(self, session: str, command: str | Sequence[str], options: Options) -> AsyncCommandStream:
+        """The same as a stream: iterate for the output as it comes."""
+        from orchctl.client.aio.streams import AsyncCommandStream
+
+        return AsyncCommandStream(session, command, options, self._own_manager, self._lend_where_some, self._take_back)
+
+    async def detach(self, session: str, exec_id: str) -> None:
+        """Let a command go on without anybody waiting for it."""
+        asked = messages.DetachCommand(session=session, exec_id=exec_id, own_manager=self._own_manager)
+        await self._ask(asked, messages.Done)
+
+    async def history(self, session: str) -> Sequence[Command]:
+        """The commands run in a session's shell, oldest first."""
+        await self._expect_some(session)
+        asked = messages.GetHistory(session=session, own_manager=self._own_manager)
+        return [one for page in await self._pages(asked, messages.SomeCommands) for one in page.commands]
+
+    async def interrupt(self, session: str) -> None:
+        """What Ctrl-C does in that terminal."""
+        await self._ask(messages.InterruptSession(session=session, own_manager=self._own_manager), messages.Done)
+
+    async def control(self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0)) -> Session:
+        """`signal`, `resize`, `pause` or `unpause` it."""
+        asked = messages.ControlSession(
+            session=session, own_manager=self._own_manager, action=action, signal=signal, cols=size[0], rows=size[1]
+        )
+        return (await self._ask(asked, messages.OneSession)).session
+
+    async def restart(self, session: str, *, grace_s: float = 5.0) -> Session:
+        """Another run of it, after its present one was ended."""
+        found = await self.info(session)
+        asked = messages.RestartSession(
+            session=found.id, run=found.run, env=self._environment(), own_manager=self._own_manager, grace_s=grace_s
+        )
+        return (await self._ask(asked, messages.OneSession)).session
+
+    async def kill(self, *sessions: str, grace_s: float = 5.0, signal: int = 0) -> KillReport:
+        """End sessions, forcibly once the grace period is over; asked for with `signal` first if there is one."""
+        asked = messages.KillSessions(sessions=sessions, own_manager=self._own_manager, grace_s=grace_s, signal=signal)
+        return (await self._ask(asked, messages.Killed)).report
+
+    async def kill_by_manager(self, name: str, *, exact: bool = False, grace_s: float = 5.0) -> KillReport:
+        """End every session of a manager and below it."""
+        manager.parse(name)
+        if await self._nothing_there():
+            return KillReport()
+        asked = messages.KillByManager(manager=name, exact=exact, grace_s=grace_s, own_manager=self._own_manager)
+        return (await self._ask(asked, messages.Killed)).report
+
+    async def _pruned(self, asked: messages.Prune) -> messages.Pruned:
+        return await self._ask(asked, messages.Pruned)
+
+    async def _lend_where_some(self) -> AsyncConnection:
+        """The same for whoever wants a session: where there is none, no supervisor is started to say so."""
+        if await self._nothing_there():
+            raise NoSuchSession("there is no session at all")
+        return await self._lend()

@@ -1,0 +1,131 @@
+"""One conversation with the supervisor, for one caller at a time, which may be cancelled at every await.
+
+It reads its socket itself: no task and no thread of ours is left when the caller goes. Whoever is cancelled closes the
+connection, and with it the supervisor forgets what it was asked; no other call's answer can come on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+
+from orchctl.client.connection import HELLO_S, ConnectionLost, answer_in, hello_in, our_hello
+from orchctl.errors import PeerBroke, SupervisorUnreachable
+from orchctl.protocol import codec, framing, hello
+from orchctl.protocol.messages import Answer, Request
+
+
+class AsyncConnection:
+    """A connected socket; it says hello in `greet`."""
+
+    def __init__(self, connected: socket.socket, forget: Callable[[AsyncConnection], None]) -> None:
+        connected.setblocking(False)
+        self._socket = connected
+        self._forget = forget
+        self._decoder = framing.Decoder()
+        self._frames: list[framing.Frame] = []
+        self._number = 0
+        self._waiting = False
+
+    def close(self) -> None:
+        """Hang up; the supervisor forgets what it was asked."""
+        self._socket.close()
+        self._forget(self)
+
+    def give_up(self) -> tuple[socket.socket, framing.Decoder, list[framing.Frame]]:
+        """The socket and what was read of it, for somebody else to go on with."""
+        if self._socket.fileno() < 0:  # somebody hung up just now
+            raise ConnectionLost("the connection was closed")
+        self._forget(self)
+        return self._socket, self._decoder, self._frames
+
+    def hang_up(self) -> None:
+        """Close it, also under a task that waits for an answer: that one sees the end, and closes it."""
+        if self._waiting:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+        else:
+            self.close()
+
+    async def greet(self) -> None:
+        """Both ends say who they are."""
+        try:
+            async with asyncio.timeout(HELLO_S):
+                self.hello = await self._greet()
+        except TimeoutError:
+            raise SupervisorUnreachable(f"the supervisor said nothing for {HELLO_S:.0f} s") from None
+
+    async def ask(self, request: Request) -> Answer:
+        """The one answer to `request`."""
+        return await self.answer_to(await self.begin(request))
+
+    async def begin(self, request: Request) -> int:
+        """Send `request`; its number."""
+        self._number += 1
+        await self._send(codec.encode_request(self._number, request))
+        return self._number
+
+    async def answer_to(self, number: int) -> Answer:
+        """The next message that answers request `number`."""
+        item = await self.next(number)
+        if isinstance(item, framing.Data):
+            raise PeerBroke("output came where an answer was due", code="bad-stream")
+        return item
+
+    async def next(self, number: int) -> Answer | framing.Data:
+        """The next message or output for request `number`; an error that came instead is raised."""
+        while (item := answer_in(await self._frame(), number)) is None:
+            pass
+        return item
+
+    async def wait_for_end(self) -> None:
+        """Until the other end is gone."""
+        with contextlib.suppress(SupervisorUnreachable):
+            while True:
+                await self._frame()
+
+    async def _greet(self) -> hello.Hello:
+        with contextlib.suppress(ConnectionLost):  # it may have said why before it hung up
+            await self._send(our_hello())
+        while (found := hello_in(await self._frame())) is None:
+            pass
+        return found
+
+    async def _send(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[self._socket.send(left, socket.MSG_NOSIGNAL) :]
+            except BlockingIOError:
+                await self._writable()
+            except OSError as error:
+                raise ConnectionLost(f"the supervisor is gone: {error.strerror}") from None
+
+    async def _writable(self) -> None:
+        loop, fd = asyncio.get_running_loop(), self._socket.fileno()
+        event = asyncio.Event()
+        loop.add_writer(fd, event.set)
+        self._waiting = True
+        try:
+            await event.wait()
+        finally:
+            self._waiting = False
+            loop.remove_writer(fd)
+
+    async def _frame(self) -> framing.Frame:
+        """The next one."""
+        while not self._frames:
+            self._waiting = True
+            try:
+                data = await asyncio.get_running_loop().sock_recv(self._socket, 1 << 18)
+            except OSError as error:
+                raise ConnectionLost(f"the supervisor is gone: {error.strerror}") from None
+            finally:
+                self._waiting = False
+            if not data:
+                raise ConnectionLost("the supervisor has closed the connection")
+            self._frames += self._decoder.feed(data)
+            await asyncio.sleep(0)  # a fast writer must not keep the loop to itself
+        return self._frames.pop(0)

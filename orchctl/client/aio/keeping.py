@@ -1,0 +1,106 @@
+"""The awaitable twin of `orchctl/client/keeping.py`, made from it by `python -m tests.twins`; not to be edited."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from orchctl.client.aio.connection import AsyncConnection
+from orchctl.client.aio.streams import AsyncOutputStream
+from orchctl.model.selection import Selection
+from orchctl.protocol import messages
+
+if TYPE_CHECKING:
+    from orchctl.client.aio.streams import AsyncEventStream
+
+
+class AsyncKeeping(ABC):
+    """A part of `Client`."""
+
+    _own_manager: str
+
+    @abstractmethod
+    async def _connect(self) -> AsyncConnection: ...
+
+    @abstractmethod
+    async def _lend_where_some(self) -> AsyncConnection: ...
+
+    @abstractmethod
+    async def _pruned(self, asked: messages.Prune) -> messages.Pruned: ...
+
+    def output(
+        self,
+        session: str,
+        *,
+        offset: int | None = None,
+        lines: int | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        until_offset: int | None = None,
+        follow: bool = False,
+        times: bool = False,
+        stream: int | None = None,
+    ) -> AsyncOutputStream:
+        """The log from `offset`, from the Unix time `since`, its last `lines`, or all of it.
+
+        With `follow`, until the session is closed; in any case no further than `until`.
+        """
+        asked = messages.ReadOutput(
+            session=session,
+            own_manager=self._own_manager,
+            offset=offset,
+            lines=lines,
+            since_unix_s=since,
+            until_unix_s=until,
+            until_offset=until_offset,
+            follow=follow,
+            times=times,
+        )
+        return AsyncOutputStream(asked, self._lend_where_some, only=stream)
+
+    def events(
+        self,
+        *sessions: str,
+        selection: Selection | None = None,
+        since_seq: int | None = None,
+        since: float | None = None,
+        types: Sequence[str] = (),
+        follow: bool = False,
+    ) -> AsyncEventStream:
+        """What happened, in order; from an event's number or from a Unix time on."""
+        from orchctl.client.aio.streams import AsyncEventStream
+        from orchctl.core.selection import check
+
+        chosen = selection or Selection()
+        check(chosen)
+        asked = messages.ReadEvents(
+            since_seq=since_seq,
+            since_unix_s=since,
+            sessions=(*sessions, *chosen.sessions, *(f"@{name}" for name in chosen.managers)),
+            labels=chosen.labels,
+            repo=chosen.repo,
+            types=tuple(types),
+            follow=follow,
+            own_manager=self._own_manager,
+        )
+        return AsyncEventStream(asked, self._connect)
+
+    async def prune(
+        self,
+        *sessions: str,
+        older_than_s: float | None = None,
+        keep_bytes: int | None = None,
+        output: bool = False,
+        dry_run: bool = False,
+    ) -> messages.Pruned:
+        """Take ended sessions away, or their output alone; what went."""
+        asked = messages.Prune(
+            sessions=sessions,
+            older_than_s=older_than_s,
+            keep_bytes=keep_bytes,
+            output=output,
+            dry_run=dry_run,
+            own_manager=self._own_manager,
+        )
+        return await self._pruned(asked)

@@ -1,0 +1,55 @@
+"""`doctor`: what could go wrong here, and the command that helps. It changes nothing, starts no supervisor, and comes
+to an end whatever state things are in: a check that breaks is a finding like any other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from orchctl import config
+from orchctl.client.doctor import daemon, logins, machine, place, programs, space
+from orchctl.client.doctor.finding import Case, Check, Finding, Level, problem, warning
+from orchctl.errors import OrchctlError
+from orchctl.settings import find_root
+
+__all__ = ["Finding", "Level", "diagnose"]
+CHECKS: tuple[Check, ...] = (
+    place.check_state_dir,
+    place.check_files,
+    place.check_socket_path,
+    place.check_config,
+    space.check_space,
+    space.check_file_system,
+    daemon.check_supervisor,
+    daemon.check_start_lock,
+    daemon.check_zygotes,
+    machine.check_kernel,
+    machine.check_limits,
+    machine.check_terminals,
+    machine.check_locale,
+    logins.check_logout,
+    logins.check_user_bus,
+    logins.check_ci,
+    programs.check_shells,
+    programs.check_harnesses,
+    programs.check_extras,
+)
+
+
+def diagnose(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Every finding, as it is found."""
+    case = Case(environ)
+    try:
+        case.root = find_root(environ)
+    except OrchctlError as error:
+        fix = f"export ORCHCTL_STATE_DIR=/var/tmp/orchctl-{os.geteuid()}"
+        yield problem("state-dir", error.message, fix)
+    if case.root is not None and os.path.isdir(case.root.path):
+        found = config.load(case.root.config)
+        case.config, case.config_problems = found.config, found.problems
+    for check in CHECKS:
+        try:
+            yield from check(case)
+        except Exception as error:  # noqa: BLE001 - one check must not hide the others
+            yield warning(check.__name__.removeprefix("check_"), f"this check failed: {type(error).__name__}: {error}")

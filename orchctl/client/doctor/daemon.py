@@ -1,0 +1,247 @@
+"""The supervisor: does it answer, is it of this version, what have earlier ones left. Nothing here waits for long."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+import struct
+import time
+from collections.abc import Iterator
+
+from orchctl.client.doctor.finding import Case, Finding, command, note, ok, problem, warning
+from orchctl.errors import OrchctlError, PeerBroke
+from orchctl.model.supervisor import SupervisorStatus
+from orchctl.protocol import codec, framing, hello, messages
+from orchctl.settings import Root, socket_address
+from orchctl.version import VERSION
+
+NAME, LOCK, ZYGOTES = "supervisor", "start-lock", "zygotes"
+ANSWER_S = 3.0
+AGAIN_S = 0.5  # one that is about to end, or to begin, has done so by then
+ZYGOTE = "orchctl-zygote"
+_PEER = struct.Struct("3i")
+
+
+def check_supervisor(case: Case) -> Iterator[Finding]:
+    """Connect and greet; never start one."""
+    root = case.root
+    if root is None or not os.path.isdir(root.path):
+        return
+    try:
+        there = os.lstat(root.socket)
+        if not stat.S_ISSOCK(there.st_mode):
+            yield problem(NAME, f"{root.socket} is not a socket", command("rm", root.socket))
+            return
+    except FileNotFoundError:
+        there = None
+    except OSError as error:
+        yield problem(NAME, f"cannot look at {root.socket}: {error.strerror}", command("chmod", "700", root.path))
+        return
+    try:
+        connection = _connected(root)
+    except (FileNotFoundError, ConnectionRefusedError):
+        yield from _nobody(root, stale=there is not None)
+        return
+    except OSError as error:
+        reason = "nobody takes the call" if isinstance(error, TimeoutError) else error.strerror
+        yield problem(NAME, f"cannot connect to {root.socket}: {reason}", _kill(_holders(root.lifetime_lock)))
+        return
+    with connection:
+        yield from _talk(case, connection)
+
+
+def check_start_lock(case: Case) -> Iterator[Finding]:
+    """Held for a moment by who starts a supervisor; for longer, everybody who wants one waits."""
+    if case.root is None or not _held(case.root.start_lock):
+        return
+    time.sleep(AGAIN_S)
+    if _held(case.root.start_lock):
+        pids = _holders(case.root.start_lock)
+        what = f"{case.root.start_lock} is held{_by(pids)}: nobody else can start a supervisor"
+        yield warning(LOCK, what, _kill(pids))
+
+
+def check_zygotes(case: Case) -> Iterator[Finding]:
+    """Those of earlier supervisors stay for the sessions that they started."""
+    if case.root is None:
+        return
+    current = case.status.zygote if case.status is not None else None
+    for pid in _zygotes(case.root.path):
+        if pid != current and case.status is not None:
+            gone = _link(f"/proc/{pid}/exe").endswith(" (deleted)")
+            which = "an earlier version's, whose Python is gone from the disk" if gone else "an earlier supervisor's"
+            yield note(ZYGOTES, f"zygote {pid} is {which}; it ends with the last session that it started")
+
+
+def _talk(case: Case, connection: socket.socket) -> Iterator[Finding]:
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    pid, uid, _ = _PEER.unpack(raw)
+    assert case.root is not None
+    if uid != os.geteuid():
+        yield problem(NAME, f"uid {uid} listens at {case.root.socket}", command("rm", case.root.socket))
+        return
+    try:
+        greeting, status = _asked(connection)
+    except TimeoutError:
+        yield from _silent(case.root, pid)
+        return
+    except (OrchctlError, OSError) as error:
+        said = error.message if isinstance(error, OrchctlError) else str(error)
+        yield problem(NAME, f"it answers: {said}", "orchctl supervisor logs")
+        return
+    if greeting.protocol != hello.PROTOCOL:
+        what = f"pid {greeting.pid} speaks protocol {greeting.protocol}, this orchctl speaks {hello.PROTOCOL}"
+        yield problem(NAME, what, "orchctl supervisor stop --leave")
+        return
+    case.status = status
+    sessions = f", {status.sessions} live sessions" if status is not None else ""
+    if greeting.version != VERSION:
+        what = f"pid {greeting.pid} is version {greeting.version or 'unknown'}, this orchctl is {VERSION}{sessions}"
+        yield warning(NAME, what, "orchctl supervisor restart")
+    else:
+        yield ok(NAME, f"pid {greeting.pid}, version {greeting.version}{sessions}")
+
+
+def _asked(connection: socket.socket) -> tuple[hello.Hello, SupervisorStatus | None]:
+    """Its greeting, and what it says of itself; an error that it sends instead is raised."""
+    decoder, frames = framing.Decoder(), list[framing.Frame]()
+    end = time.monotonic() + ANSWER_S
+
+    def following() -> framing.Frame:
+        while not frames:
+            connection.settimeout(max(0.001, end - time.monotonic()))
+            data = connection.recv(1 << 16)
+            if not data:
+                raise PeerBroke("it hangs up")
+            frames.extend(decoder.feed(data))
+        return frames.pop(0)
+
+    connection.sendall(codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())))
+    first = following()
+    try:
+        greeting = codec.decode_hello(first)
+    except PeerBroke:
+        message = codec.decode(first)[1]
+        raise (codec.error_of(message) if isinstance(message, messages.Failed) else PeerBroke("no greeting")) from None
+    if greeting.protocol != hello.PROTOCOL:
+        return greeting, None
+    connection.sendall(codec.encode(1, messages.GetStatus()))
+    answer = codec.decode(following())[1]
+    return greeting, answer.status if isinstance(answer, messages.Status) else None
+
+
+def _silent(root: Root, peer: int) -> Iterator[Finding]:
+    stopped = [pid for pid in {peer, *_holders(root.lifetime_lock)} if _state(pid) == "T"]
+    if stopped:
+        yield problem(
+            NAME, f"process {stopped[0]} is stopped and does not answer", command("kill", "-CONT", str(stopped[0]))
+        )
+    else:
+        what = f"pid {peer} does not answer in {ANSWER_S:.0f} s; its sessions go on, and its zygote starts another"
+        yield problem(NAME, what, command("kill", "-KILL", str(peer)))
+
+
+def _nobody(root: Root, *, stale: bool) -> Iterator[Finding]:
+    if _held(root.lifetime_lock):
+        time.sleep(AGAIN_S)
+    if _held(root.lifetime_lock) and not _listens(root):
+        pids = _holders(root.lifetime_lock)
+        what = f"nobody listens, but {root.lifetime_lock} is held{_by(pids)}: none can start"
+        yield problem(NAME, what, _kill(pids))
+    elif stale:
+        yield note(
+            NAME, "none runs; a dead one's socket is left, and goes with the next start", "orchctl supervisor start"
+        )
+    else:
+        yield ok(NAME, "none runs; the first session starts one")
+
+
+def _connected(root: Root) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(ANSWER_S)
+        with socket_address(root.socket) as address:
+            connection.connect(address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _listens(root: Root) -> bool:
+    try:
+        _connected(root).close()
+    except OSError:
+        return False
+    return True
+
+
+def _held(path: str) -> bool:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _holders(path: str) -> list[int]:
+    """Who has the file open."""
+    found = []
+    for pid in _pids():
+        try:
+            fds = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            continue
+        if pid != os.getpid() and any(_link(f"/proc/{pid}/fd/{fd}") == path for fd in fds):
+            found.append(pid)
+    return found
+
+
+def _zygotes(root: str) -> list[int]:
+    found = []
+    for pid in _pids():
+        try:
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                named = file.read().strip() == ZYGOTE
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                ours = os.fsencode(root) in file.read().split(b"\0")
+        except OSError:
+            continue
+        if named and ours:
+            found.append(pid)
+    return found
+
+
+def _pids() -> list[int]:
+    return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
+def _state(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0].decode()
+    except (OSError, IndexError):
+        return ""
+
+
+def _by(pids: list[int]) -> str:
+    return f" by process {', '.join(map(str, pids))}" if pids else ""
+
+
+def _kill(pids: list[int]) -> str | None:
+    return command("kill", *map(str, pids)) if pids else None

@@ -1,0 +1,144 @@
+"""Several conditions for several sessions, waited for at once. Blocking, no threads.
+
+The supervisor is asked about those that it knows of; output is read and searched here, because a regular
+expression may take any time it likes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from orchctl.client.connection import Connection
+from orchctl.client.many import Item, Many
+from orchctl.client.output import WINDOW_BYTES
+from orchctl.client.several import Reader
+from orchctl.client.views import RawView, TextView, View
+from orchctl.core import waiting
+from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
+from orchctl.model.session import Session
+from orchctl.model.stream import Chunk
+from orchctl.model.waiting import Happened
+from orchctl.protocol.framing import Data
+from orchctl.protocol.messages import Answer, Fired, ReadOutput, WaitFor
+
+_OUTPUT = "/output"  # after a session's id: the key of its output's reader
+
+
+class Search:
+    """Patterns in a growing text, in a window, so that memory is bounded."""
+
+    def __init__(self, conditions: Sequence[str], *, terminal: bool) -> None:
+        self._patterns = [(one, waiting.compile_pattern(one.removeprefix(waiting.OUTPUT))) for one in conditions]
+        self._view: View = TextView() if terminal else RawView()
+        self._text = b""
+
+    def feed(self, data: bytes) -> tuple[str, bytes] | None:
+        """The condition whose match comes first in the text, and the match."""
+        return self._find(self._view.feed(data))
+
+    def gap(self) -> None:
+        """What is on both sides of a gap is not one text."""
+        self._text = b""
+
+    def end(self) -> tuple[str, bytes] | None:
+        """The same, when nothing follows."""
+        return self._find(self._view.end())
+
+    def _find(self, fresh: bytes) -> tuple[str, bytes] | None:
+        self._text = (self._text + fresh)[-WINDOW_BYTES:]
+        found = [
+            (match.start(), one, match[0]) for one, pattern in self._patterns if (match := pattern.search(self._text))
+        ]
+        return min(found, key=lambda each: each[0])[1:] if found else None
+
+
+class Watching:
+    """Of sessions; each is told once, with the first condition that holds for it."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Connection],
+        sessions: Sequence[Session],
+        conditions: Sequence[str],
+        asked: ReadOutput,
+        *,
+        quiet_s: float,
+        look: Callable[[str], Session],
+    ) -> None:
+        waiting.check(conditions)
+        outputs = [one for one in conditions if one.startswith(waiting.OUTPUT)]
+        self._many = Many(connect)
+        self._look = look
+        self._asked = asked
+        self._quiet_s = quiet_s
+        self._known = tuple(one for one in conditions if one not in outputs)
+        self._sessions = {session.id: session for session in sessions}
+        self._readers = {one.id: Reader(one, asked) for one in sessions if outputs}
+        self._searches = {one.id: Search(outputs, terminal=one.backend == "pty") for one in sessions if outputs}
+
+    def run(self, *, first_only: bool, timeout_s: float | None) -> Iterator[Happened]:
+        """Each as it comes to hold; those that end before are an error, with `first_only` once all have."""
+        expires_at = None if timeout_s is None else time.monotonic() + timeout_s
+        try:
+            self._begin()
+            while len(self._many):
+                found = self._many.next(None if expires_at is None else max(0.001, expires_at - time.monotonic()))
+                if found is None:
+                    raise TimedOut("it did not happen in the time given")
+                happened = self._hear(*found, alone=not first_only)
+                if happened is not None:
+                    yield happened
+                if happened is not None and first_only:
+                    return
+            if first_only:
+                raise NoSuchSession("all of them ended before that", code="session-ended")
+        finally:
+            self._many.close()
+
+    def _begin(self) -> None:
+        for session in self._sessions:
+            if session in self._readers:
+                self._many.begin(session + _OUTPUT, self._readers[session].request)
+            if self._known:
+                self._many.begin(session, self._question(session))
+
+    def _question(self, session: str) -> Callable[[], WaitFor]:
+        return lambda: WaitFor(
+            session=session, conditions=self._known, own_manager=self._asked.own_manager, quiet_s=self._quiet_s
+        )
+
+    def _hear(self, key: str, item: Item, *, alone: bool) -> Happened | None:
+        session = key.removesuffix(_OUTPUT)
+        try:
+            if isinstance(item, OrchctlError):
+                raise item
+            if isinstance(item, Fired):
+                found = Happened(condition=item.condition, session=item.session)
+            elif (match := self._read(session, item)) is not None:
+                found = Happened(condition=match[0], session=self._look(session), match=match[1])
+            else:
+                return None
+        except NoSuchSession:
+            self._many.done(key)
+            if alone and session not in self._many and session + _OUTPUT not in self._many:
+                raise
+            return None
+        self._many.done(session)
+        self._many.done(session + _OUTPUT)
+        return found
+
+    def _read(self, session: str, item: Answer | Data) -> tuple[str, bytes] | None:
+        reader, search = self._readers[session], self._searches[session]
+        ended, piece = reader.take(item)
+        if ended:
+            found = search.end()
+            if found is None:
+                name = reader.session.name or session
+                raise NoSuchSession(f"the session {name} ended, and the pattern never matched", code="session-ended")
+            return found
+        if isinstance(piece, Chunk):
+            return search.feed(piece.data)
+        if piece is not None:
+            search.gap()
+        return None

@@ -1,0 +1,190 @@
+"""The text that makes a zsh tell its prompts, and run one command between marks. Pure.
+
+zsh looks for its start-up files in one directory. It is pointed to ours, and each of them puts the user's
+directory back, runs the user's file of that name, and takes note of the directory that this one may have set.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from orchctl.core.shell import (
+    MISSING_FOLDER,
+    PREFIX,
+    TAG,
+    Files,
+    Newline,
+    Order,
+    always_quoted,
+    is_login,
+    plainly_complete,
+    program,
+    typed_path,
+)
+
+_EMIT = "\\builtin print -rn --"
+# Under `set -e` a status other than 0 would end the shell.
+_RETURN = '[[ $- != *e* ]] || \\builtin return 0\n\\builtin return "$__oc_s"\n'
+
+
+class Zsh:
+    """zsh 5.0 and newer."""
+
+    name = "zsh"
+    asks_at_prompt = False
+    newline_on_interrupt = Newline.AFTER_PROGRAM
+    edits_lines = True
+    lead_bytes = 0
+
+    def start_up(self, nonce: str, folder: str, command: Sequence[str]) -> dict[str, str]:
+        """Four files, of which the last that zsh reads puts the prompt mark in its place."""
+        last = _restore() + f"unset __oc_z\n{_history_file(folder)}\\. {shlex.quote(f'{folder}/heal')}\n"
+        keep = "if (( ${+ZDOTDIR} )); then typeset -g __oc_z=$ZDOTDIR; else unset __oc_z; fi\n"
+        again = f"{keep}ZDOTDIR={shlex.quote(folder)}\n"
+        return {
+            ".zshenv": "(( ! ${+__OC_ZDOTDIR} )) || typeset -g __oc_z=$__OC_ZDOTDIR; unset __OC_ZDOTDIR\n"
+            + _own(".zshenv")
+            + again
+            # loaded now, it finds start-up files, and so never shows its menu for new users
+            + "zmodload zsh/newuser 2>/dev/null\n",
+            ".zprofile": _own(".zprofile") + again,
+            ".zshrc": _history_file(folder)
+            + _own(".zshrc")
+            + f"if [[ -o login ]]; then\n{again}else\n{keep}{last}fi\n",
+            ".zlogin": _own(".zlogin") + keep + last,
+            "heal": _heal(nonce),
+        }
+
+    def argv(self, folder: str, command: Sequence[str]) -> list[str]:
+        """A login shell is told so by its name."""
+        return ["-zsh" if is_login(command) else program(command), "-i"]
+
+    def environment(self, folder: str, env: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
+        """The user's own directory is handed over beside ours."""
+        kept = {"__OC_ZDOTDIR": env["ZDOTDIR"]} if "ZDOTDIR" in env else {}
+        return {**env, **kept, "ZDOTDIR": folder}
+
+    def quote_argv(self, words: Sequence[str]) -> str:
+        """Each word in quotes: zsh expands more characters than others do, `=` first in a word among them."""
+        return " ".join(map(always_quoted, words))
+
+    def needs_parsing(self, text: str, flags: str) -> bool:
+        """Only then the end mark is the text's own last line."""
+        return _ends_on_failure(text, flags) and not plainly_complete(text)
+
+    def parser(self, command: Sequence[str], path: str) -> list[str]:
+        """One that makes a function of it; under `-n` a negation would be taken for a failure."""
+        return [program(command), "-fc", 'functions[f]="$(<$1)"; (( ${+functions[f]} ))', "zsh", path]
+
+    def one_command(self, order: Order) -> Files:
+        """The end mark stands in an `always` block, which interrupts reach too, and which undoes them.
+
+        Where a failure ends the shell it is the text's own last line as well: sourcing the text must not fail.
+        """
+        status = "__oc_s=$(( TRY_BLOCK_INTERRUPT > 0 ? 130 : __oc_r ))"
+        tell = f"__oc_e=$__oc_s;{_EMIT} {_mark(order, 'D', '$__oc_s')} >>/dev/tty;__oc_q=1"
+        end = f'{{ __oc_r=$?;[[ -n "${{__oc_q-}}" ]] || {{ {status};{tell};}};}} 2>/dev/null'
+        redirect = f" <{shlex.quote(order.stdin)}" if order.stdin is not None else ""
+        if order.apart:
+            redirect += f" >>{shlex.quote(order.apart[0])} 2>>{shlex.quote(order.apart[1])}"
+        before, after = _variables(order.env)
+        go, back = _folder(order)
+        undo = "TRY_BLOCK_INTERRUPT=0"
+        run = f"{before}{{ \\. {shlex.quote(order.path)}{redirect}\n}} always {{ {end}\n{after}{back}{undo}\n}}\n"
+        own = order.complete and _ends_on_failure(order.text, order.flags)
+        tail = f"\n{{ __oc_s=$?;{tell};}} 2>/dev/null\n" if own else ""
+        return Files(_begin(order) + go + run + _RETURN, PREFIX + order.text + "\n" + tail)
+
+    def typed_line(self, folder: str, exec_id: str) -> str:
+        """With a backslash, so that the dot is no alias."""
+        return f" \\. {typed_path(f'{folder}/{TAG}{exec_id}')}"
+
+    def exit_code(self, status: int) -> int:
+        """A byte, though functions may return more."""
+        return status & 255
+
+
+def _ends_on_failure(text: str, flags: str) -> bool:
+    return "e" in flags or re.search(r"\bset\s+-\w*e|err_?exit", text, re.IGNORECASE) is not None
+
+
+def _restore() -> str:
+    return "if (( ${+__oc_z} )); then ZDOTDIR=$__oc_z; else unset ZDOTDIR; fi\n"
+
+
+def _own(name: str) -> str:
+    """The user's file, with the user's directory in place."""
+    file = f'"${{ZDOTDIR-$HOME}}/{name}"'
+    return f"{_restore()}[[ ! -r {file} ]] || . {file}\n"
+
+
+def _history_file(folder: str) -> str:
+    """A system's own start-up file may have derived it from our directory."""
+    ours = f"{shlex.quote(folder)}/*"
+    return f'[[ "${{HISTFILE-}}" != {ours} ]] || HISTFILE="${{ZDOTDIR-${{__oc_z-$HOME}}}}/${{HISTFILE:t}}"\n'
+
+
+def _heal(nonce: str) -> str:
+    """Puts the prompt mark last among the precmd functions, and keeps our lines out of the history."""
+    return f"""\
+__oc_p() {{
+  local s=$? f=$-; emulate -L zsh; setopt no_xtrace
+  print -rn -- $'\\e'"]6973;{nonce};P;$((__oc_k=${{__oc_k:-0}}+1));$s;$f;${{__oc_e-}};${{__oc_l-}}"$'\\a' >>/dev/tty
+  [[ ${{precmd_functions[-1]}} == __oc_p ]] || precmd_functions=(${{precmd_functions:#__oc_p}} __oc_p)
+}}
+__oc_h() {{
+  # under `set -e` a hook that says no would end the shell
+  if [[ $1 == *{TAG}* && ! -o err_exit ]]; then return 1; fi
+  return 0
+}}
+typeset -ga precmd_functions zshaddhistory_functions
+: ${{__oc_k:=0}}
+precmd_functions=(${{precmd_functions:#__oc_p}} __oc_p)
+zshaddhistory_functions=(${{zshaddhistory_functions:#__oc_h}} __oc_h)
+"""
+
+
+def _mark(order: Order, kind: str, *args: str) -> str:
+    body = ";".join([kind, order.exec_id, *args])
+    return f"$'\\e'\"]6973;{order.nonce};{body}\"$'\\a'"
+
+
+def _begin(order: Order) -> str:
+    """Before the command: not twice, the hook in place, and B."""
+    hook = '[[ "${precmd_functions[*]-}" == *__oc_p* && -n "${functions[__oc_p]-}" ]]'
+    once = f'[[ "${{__oc_l-}}" != {order.exec_id} ]] || \\builtin return "$__oc_s";__oc_l={order.exec_id}'
+    steps = [
+        f'__oc_q= __oc_e=;__oc_c() {{ {_EMIT} {_mark(order, "C")} >>/dev/tty;\\builtin return "$__oc_s";}}',
+        f"{{ {hook} || \\. {shlex.quote(f'{order.folder}/heal')};}}",
+        f"{_EMIT} {_mark(order, 'B')} >>/dev/tty",
+    ]
+    return f"__oc_s=$?\n{{ {once};}} 2>/dev/null\n{{ {';'.join(steps)};}} 2>/dev/null\n"
+
+
+def _variables(env: Mapping[str, str]) -> tuple[str, str]:
+    """Set and export, and the way back: zsh does not export what stands before a dot."""
+    before = after = ""
+    for number, (name, value) in enumerate(env.items()):
+        old, kind = f"__oc_v{number}", f"__oc_t{number}"
+        before += f"unset {old} {kind};(( ! ${{+{name}}} )) || {{ {old}=${{{name}}} {kind}=${{(t){name}}};}}\n"
+        before += f"\\builtin export {name}={always_quoted(value)}\n"
+        after += (
+            f"if (( ${{+{old}}} )); then {name}=${old};[[ ${kind} == *export* ]] || \\builtin typeset -g +x {name};"
+            f"else unset {name};fi;unset {old} {kind}\n"
+        )
+    return before, after
+
+
+def _folder(order: Order) -> tuple[str, str]:
+    """There and back: no hook sees it, and the directory stack stays as it is."""
+    if order.cwd is None:
+        return "", ""
+    missing = f"{{ {_EMIT} {_mark(order, 'D', str(MISSING_FOLDER))} >>/dev/tty;}} 2>/dev/null"
+    move = '() { \\builtin emulate -L zsh;\\builtin cd -q -- "$1";}'
+    go = (
+        f"__oc_w=$PWD __oc_o=${{OLDPWD-}}\n"
+        f"{move} {always_quoted(order.cwd)} || {{ {missing};__oc_s={MISSING_FOLDER};{_RETURN}}}\n"
+    )
+    return go, f'{move} "$__oc_w";OLDPWD=$__oc_o\n'

@@ -1,0 +1,46 @@
+"""What a search asks for and what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A pattern and how it is looked for; `fixed` is text, else it is a regular expression of Python's `re`."""
+
+    pattern: str
+    fixed: bool = False
+    ignore_case: bool = False
+    before: int | None = None  # lines of context; None for no groups at all
+    after: int | None = None
+    since: float | None = None  # Unix time
+    count: bool = False  # how many lines match, and not which
+    limit: int | None = None  # matching lines of each session
+    numbers: bool = False
+    spans: bool = False  # where in the line the matches are
+
+    @property
+    def context(self) -> bool:
+        """Whether lines come in groups."""
+        return self.before is not None or self.after is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that matches, or one beside it; `offset` is where it begins in the log, `number` counts from 1."""
+
+    offset: int
+    number: int
+    text: bytes
+    matches: bool = True
+    spans: tuple[tuple[int, int], ...] = ()  # in bytes of `text`
+    apart: bool = False  # something was left out between the group before and this one
+    part: bool = False  # a piece of a line that is too long to be held whole
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many lines of a session match."""
+
+    lines: int

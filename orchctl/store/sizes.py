@@ -1,0 +1,31 @@
+"""The sizes that a session's terminal has had, and where in its log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchctl.model.screen import Size
+from orchctl.store.sessions import SessionStore, Spec
+from orchctl.store.timeline import Timeline
+
+
+def sizes(store: SessionStore, spec: Spec, end: int) -> Sequence[Size]:
+    """In order, the first at offset 0. Older journals do not say where a terminal was resized, only when."""
+    found = [Size(offset=0, cols=spec.cols, rows=spec.rows)]
+    timeline: Timeline | None = None
+    for record in store.read_journal(spec.id).records:
+        if record.get("type") == "started" and record.get("offset", 0) > 0:  # a new run has a new terminal
+            found.append(Size(offset=record["offset"], cols=spec.cols, rows=spec.rows))
+        elif record.get("type") == "resized":
+            offset = record.get("offset")
+            if offset is None:
+                timeline = timeline or Timeline(store.folder(spec.id))
+                offset = timeline.offset_at(record["time"], end)
+            found.append(Size(offset=max(offset, found[-1].offset), cols=record["cols"], rows=record["rows"]))
+    return found
+
+
+def start_of_run(store: SessionStore, session: str) -> int:
+    """Where the output of its newest run begins."""
+    starts = [one for one in store.read_journal(session).records if one.get("type") == "started"]
+    return int(starts[-1].get("offset", 0)) if starts else 0

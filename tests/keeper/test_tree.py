@@ -1,0 +1,69 @@
+"""Whom a kill passes over: a zygote, and nobody who merely has its name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from orchctl.keeper import tree
+
+_NAMED = """
+import sys
+from orchctl.keeper import process
+process.set_name(sys.argv[1])
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "daemon"),
+    [
+        (tree.ZYGOTE, ["-m", "orchctl.keeper", "/state"], True),
+        ("orchctl-keeper", ["-m", "orchctl.keeper", "/state"], False),
+        (tree.ZYGOTE, ["/state"], False),
+    ],
+    ids=["a zygote", "a keeper", "a name alone"],
+)
+def test_a_zygote_is_told_by_its_name_and_by_how_it_was_started(name: str, words: list[str], daemon: bool) -> None:
+    argv = [sys.executable, "-c", _NAMED, name, *words]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert tree.is_daemon(process.pid) is daemon
+        process.communicate()
+    assert not tree.is_daemon(process.pid)
+
+
+_REUSED = """
+import os, signal, subprocess, sys
+from orchctl.keeper import tree
+def sleeper():
+    return subprocess.Popen(["sleep", "1000"])
+first = sleeper()
+assert first.pid in tree.descendants(os.getpid(), leave_out=0)
+began = tree.start_ticks(first.pid)
+first.kill()
+first.wait()
+while True:
+    with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+        file.write(str(first.pid - 1))
+    second = sleeper()
+    if second.pid == first.pid and tree.start_ticks(second.pid) != began:
+        break
+    second.kill()
+    second.wait()
+tree.send([first.pid], signal.SIGKILL)  # by what the walk saw
+print(second.poll())
+assert second.pid in tree.descendants(os.getpid(), leave_out=0)
+tree.send([second.pid], signal.SIGKILL)
+print(second.wait())
+"""
+
+
+def test_a_stranger_that_has_got_the_number_of_a_process_meanwhile_is_not_signalled() -> None:
+    words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", _REUSED]
+    done = subprocess.run(words, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, [b"None", b"-9"]), done
