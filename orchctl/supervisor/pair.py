@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import socket
+import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from orchctl.keeper import wire
 from orchctl.settings import socket_address
 
 ANSWER_S = 2.0
+HEAR_BYTES = 1 << 16
 
 
 @dataclass(slots=True)
@@ -44,7 +46,7 @@ class PairLink:
     def __init__(self, folder: str, looked: Callable[[], None]) -> None:
         self._folder = folder
         self._looked = looked  # called whenever there may be news on disk
-        self._writer: asyncio.StreamWriter | None = None
+        self._ear: _Ear | None = None
         self._typing: dict[bytes, _Typing] = {}
         self._kill: bytes | None = None
         self._questions: deque[_Question] = deque()
@@ -180,18 +182,14 @@ class PairLink:
 
     async def _listen(self, connection: socket.socket) -> None:
         connection.setblocking(False)
-        reader, self._writer = await asyncio.open_unix_connection(sock=connection)
-        decoder = wire.Decoder()
+        ear = _Ear(connection, self._hear, self._looked)
+        await asyncio.get_running_loop().create_unix_connection(lambda: ear, sock=connection)
+        self._ear = ear
         try:
-            while data := await reader.read(1 << 16):
-                for kind, payload in decoder.feed(data):
-                    self._hear(kind, payload)
-                self._looked()
-        except (OSError, wire.Broken):
-            pass
+            await ear.over
         finally:
-            self._writer.close()
-            self._writer = None
+            self._ear = None
+            ear.close()
             self._looked()
 
     def _hear(self, kind: int, payload: bytes) -> None:
@@ -234,8 +232,53 @@ class PairLink:
 
     def _send(self, kind: int, payload: bytes) -> None:
         """What does not get through now is said again after the next hello."""
-        if self._writer is not None:
-            self._writer.write(wire.frame(kind, payload))
+        if self._ear is not None:
+            self._ear.say(wire.frame(kind, payload))
+
+
+class _Ear(asyncio.Protocol):
+    """Hears a pair to its last byte. A pair that has ended cannot be written to, and asyncio then stops reading too:
+    the receipt of what it typed last is still there, and is fetched.
+    """
+
+    def __init__(
+        self, connection: socket.socket, hear: Callable[[int, bytes], None], looked: Callable[[], None]
+    ) -> None:
+        self._connection = connection
+        self._hear = hear
+        self._looked = looked
+        self._decoder = wire.Decoder()
+        self._transport: asyncio.Transport | None = None
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for kind, payload in self._decoder.feed(data):
+                self._hear(kind, payload)
+        except (wire.Broken, struct.error, ValueError):
+            self.close()
+        self._looked()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        with contextlib.suppress(OSError):
+            while exc is not None and (data := self._connection.recv(HEAR_BYTES)):
+                self.data_received(data)
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def say(self, data: bytes) -> None:
+        """As soon as it can be."""
+        if self._transport is not None:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._transport is not None:
+            self._transport.abort()
 
 
 _ANSWERS = {

@@ -38,3 +38,24 @@ def test_a_pair_is_gone_when_nobody_listens_and_not_when_we_stop_listening(tmp_p
         assert again.gone.is_set()
 
     asyncio.run(main())
+
+
+def test_the_receipt_of_a_pair_that_ended_is_heard_although_it_could_not_be_spoken_to_any_more(tmp_path: Path) -> None:
+    once = b"o" * wire.ONCE_BYTES
+
+    async def main() -> tuple[int, int]:
+        ours, theirs = socket.socketpair()
+        link = PairLink(str(tmp_path), lambda: None)
+        theirs.sendall(HELLO)
+        tending = asyncio.create_task(link.tend(ours))
+        await asyncio.wait_for(link.greeted.wait(), 60)
+        typing = asyncio.create_task(link.type(once, b"go"))
+        await asyncio.sleep(0)  # it is asked for now
+        theirs.sendall(wire.frame(wire.TYPED, wire.RECEIPT.pack(once, 2, wire.TYPED_ALL)))
+        theirs.close()  # with words of ours unread
+        link.watch(0)  # fails, before the receipt was read
+        receipt = await asyncio.wait_for(typing, 60)
+        await asyncio.wait_for(tending, 60)
+        return receipt
+
+    assert asyncio.run(main()) == (2, wire.TYPED_ALL)
