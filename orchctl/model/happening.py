@@ -1,0 +1,149 @@
+"""What happens in a conversation with an agent server, in words that all harnesses share.
+
+A translator makes these from what its server says; they become events and the readable transcript. Each is
+a plain value: the same native messages give the same happenings, whoever reads them, and however often.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Phase(enum.StrEnum):
+    """How far something with a beginning and an end is."""
+
+    STARTED = "started"
+    UPDATED = "updated"
+    FINISHED = "finished"
+
+
+class TurnEnd(enum.StrEnum):
+    """How a turn ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+class Need(enum.StrEnum):
+    """What an agent waits for."""
+
+    PERMISSION = "permission"
+    QUESTION = "question"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One way to reply. `kind` is what it means to us: `allow`, `always`, `deny` or `answer`."""
+
+    id: str
+    label: str
+    kind: str = "answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A piece of what the agent says. `part` names the message that it belongs to."""
+
+    text: str
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """A piece of what the agent thinks, where it shows that."""
+
+    text: str
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Something that the agent does: a command, an edit, a search. A finished one says whether it went well."""
+
+    id: str
+    phase: Phase
+    name: str = ""
+    title: str = ""  # one line for people
+    input: dict[str, Any] = field(default_factory=dict)
+    output: str = ""
+    ok: bool | None = None  # None until it is finished
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens, as far as the harness counts them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStarted:
+    """The agent has begun to work on a prompt."""
+
+    turn: str = ""
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnded:
+    """The agent is done with it."""
+
+    turn: str = ""
+    end: TurnEnd = TurnEnd.COMPLETED
+    usage: Usage | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeedsInput:
+    """The agent asks a human. `request` is the server's own name for it, by which it is replied to."""
+
+    request: str
+    need: Need
+    title: str
+    choices: tuple[Choice, ...] = ()
+    tool: str | None = None  # the id of the tool call that it is about
+    free_text: bool = False  # whether any text is an answer
+    details: dict[str, Any] = field(default_factory=dict)
+    subagent: str | None = None  # the native id of the child conversation that asks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A request is no longer open: it was replied to, or the server took it back."""
+
+    request: str
+    reply: str = ""  # the id of the choice or the text; `withdrawn` when nobody replied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """The conversation can be resumed from here, by the server's own names."""
+
+    native: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something went wrong. `again` says that the server tries again by itself."""
+
+    code: str
+    message: str
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """A message that this version does not know; it is in the raw log, and counted."""
+
+    kind: str
+
+
+Happening = Text | Reasoning | Tool | TurnStarted | TurnEnded | NeedsInput | Answered | Checkpoint | Trouble | Unknown
