@@ -313,6 +313,7 @@ def _names(views: list[Session]) -> set[str | None]:
 
 
 def _checked(asked: SpawnSession) -> Spec:
+    selector.check_id(asked.session_id)  # a directory is called that
     if asked.name is not None:
         selector.check_name(asked.name)
     manager.parse(asked.managed_by)

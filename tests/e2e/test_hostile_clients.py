@@ -24,6 +24,7 @@ from tests.rawclient import HELLO, RawClient, busy_share, control, decoded, memo
 from tests.world import DEADLINE_S, World, fresh_world, until
 
 TOTAL = 12_000_000
+SPAWNED = "0badcafe-0000-4000-8000-000000000000"
 FLAT_KIB = 24 << 10  # far less than what is on its way, and more than an allocator's mood
 
 
@@ -217,7 +218,7 @@ BASES = [
     control({"id": 7, "kind": "command.exec", "session": "bystander", "exec_id": "0badcafe", "text": "true"}),
     control({"id": 8, "kind": "session.control", "session": "bystander", "action": "resize", "cols": 9, "rows": 9}),
     control({"id": 9, "kind": "session.kill", "sessions": ["nobody"], "grace_s": 1}),
-    control({"id": 10, "kind": "session.spawn", "session_id": "x", "command": ["true"], "cwd": "/", "env": {}}),
+    control({"id": 10, "kind": "session.spawn", "session_id": SPAWNED, "command": ["true"], "cwd": "/", "env": {}}),
     control({"id": 11, "kind": "supervisor.status"}),
 ]
 

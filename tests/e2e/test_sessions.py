@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 
 from orchctl import OrchctlError
-from tests.rawclient import HELLO, RawClient, control, parent_of
+from tests.rawclient import HELLO, RawClient, control, decoded, parent_of
 from tests.world import World, until
 
 LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
@@ -139,6 +139,18 @@ def test_a_spawn_that_fails_when_its_asker_has_hung_up_leaves_nothing_behind(wor
         pass
     until(lambda: os.listdir(f"{world.state}/sessions") == [])
     assert world.ok("list", "-q", "--all") == ""
+
+
+@pytest.mark.parametrize("session", ["", ".", "..", "x", "../x", "a/b", "11111111-1111-4111-8111-11111111111\n"])
+def test_an_id_that_is_none_is_refused_and_harms_no_other_session(world: World, session: str) -> None:
+    bystander = world.ok("spawn", "sleep", "1000")
+    asked = {"session_id": session, "command": ["true"], "cwd": "/", "env": world.env}
+    with RawClient(world) as asker:
+        asker.say(HELLO + control({"id": 1, "kind": "session.spawn", **asked}))
+        (_, said) = decoded(asker.hear(2)[1])
+    assert (said.kind, getattr(said, "code", "")) == ("failed", "bad-id")
+    assert os.listdir(f"{world.state}/sessions") == [bystander]
+    assert os.path.exists(f"{world.state}/sessions/{bystander}/spec.json")
 
 
 def test_a_failed_spawn_leaves_nothing_behind(world: World) -> None:
