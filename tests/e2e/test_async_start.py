@@ -13,6 +13,7 @@ import pytest
 
 from orchctl import AsyncClient
 from orchctl.errors import SupervisorUnreachable
+from tests.e2e.test_start import one_that_hangs_up
 from tests.world import DEADLINE_S, World, processes_of
 
 
@@ -42,6 +43,15 @@ def test_one_that_cannot_start_says_why_and_is_tried_again_by_the_next_call(worl
             assert (await client.start_supervisor()).running
 
     asyncio.run(main())
+
+
+def test_who_came_while_the_supervisor_ended_starts_another(world: World) -> None:
+    async def main() -> bool:
+        async with AsyncClient(state_dir=world.state) as client:
+            return (await client.start_supervisor()).running
+
+    with one_that_hangs_up(world):
+        assert asyncio.run(main())
 
 
 def test_without_autostart_nothing_is_started(world: World) -> None:
