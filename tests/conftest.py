@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,13 @@ from tests.world import World, fresh_world
 LONG_S = 2 * 3600
 settings.register_profile("here", database=None, deadline=None)  # nothing is left behind, and machines are busy
 settings.load_profile("here")
+
+
+def pytest_configure() -> None:
+    """Whoever runs this in the background or under nohup ignores signals, and everything that we start would too."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -87,9 +87,12 @@ class World:
 
     def end(self) -> None:
         """Stop everything, the way a user would, and wait until the processes are gone."""
-        if os.path.isdir(self.state):
-            self.run("supervisor", "stop", "--kill")
-        until(lambda: not processes_of(self.folder), f"processes are left: {processes_of(self.folder)}")
+        stopped = self.run("supervisor", "stop", "--kill") if os.path.isdir(self.state) else None
+        until(lambda: not processes_of(self.folder), lambda: f"{stopped} left {self._left()}")
+
+    def _left(self) -> list[str]:
+        """What a person needs to know of processes that should not be there."""
+        return [f"{pid} ({_read_where_some(f'/proc/{pid}/cmdline')!r})" for pid in processes_of(self.folder)]
 
     def clean_up(self) -> None:
         """Whatever a failed test left, by pid."""
@@ -129,14 +132,22 @@ def processes_of(folder: str) -> list[int]:
     return found
 
 
-def until(holds: Callable[[], object], message: str = "it never happened", deadline_s: float = DEADLINE_S) -> None:
+def until(
+    holds: Callable[[], object], message: str | Callable[[], str] = "it never happened", deadline_s: float = DEADLINE_S
+) -> None:
     """Wait for something that gives no event of its own, with a deadline."""
     end = time.monotonic() + deadline_s
     while not holds():
-        assert time.monotonic() < end, message
+        assert time.monotonic() < end, message() if callable(message) else message
         time.sleep(0.01)
 
 
 def _read(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
+
+
+def _read_where_some(path: str) -> bytes:
+    with contextlib.suppress(OSError):
+        return _read(path)
+    return b""

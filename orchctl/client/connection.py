@@ -13,7 +13,7 @@ from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.messages import Answer, Failed, Request
 from orchctl.version import VERSION
 
-HELLO_S = 15.0  # a supervisor that is just being replaced needs a moment
+HELLO_S = 30.0  # one that does not come up is taken back after ten, and its predecessor may start on a busy machine
 
 
 class ConnectionLost(SupervisorUnreachable):

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from orchctl.errors import NotPermitted, SupervisorUnreachable
 from orchctl.settings import Root, check, prepare, socket_address
 
-READY_S = 10.0
+READY_S = 30.0  # two interpreters start one after the other, on a machine that may be busy with fifty others
 _PEER = struct.Struct("3i")
 _KEPT = ("PATH", "LANG", "TZ", "TMPDIR", "CI")
 _KEPT_PREFIXES = ("ORCHCTL_", "LC_")

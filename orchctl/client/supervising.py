@@ -65,8 +65,7 @@ class Supervising(ABC):
 
     def start_supervisor(self) -> SupervisorStatus:
         """Start it if there is none."""
-        self._connection = self._connection or self._connect()
-        return self.status()
+        return self._ask(messages.GetStatus(), messages.Status).status
 
     def stop_supervisor(self, *, kill: bool = False, leave: bool = False) -> bool:
         """Stop it; False if there was none. Refused while sessions live, unless they are killed or left."""

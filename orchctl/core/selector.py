@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PREFIX = re.compile(r"[0-9a-f-]{8,36}")
 LAST = "@last"
 
@@ -24,6 +25,13 @@ def check_name(name: str) -> str:
             code="bad-name",
         )
     return name
+
+
+def check_id(text: str) -> str:
+    """`text`, if it is an id as every client makes them."""
+    if not _ID.fullmatch(text):
+        raise BadInput(f"{text!r} is not a session id", code="bad-id")
+    return text
 
 
 def is_prefix(text: str) -> bool:

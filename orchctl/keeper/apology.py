@@ -15,7 +15,7 @@ import struct
 
 from orchctl.keeper.audience import peer_uid
 
-HEAR_S = 0.5  # a client speaks as soon as it is connected
+HEAR_S = 2.0  # a client speaks as soon as it is connected; on a busy machine that is not at once
 _HEAR_BYTES = 1 << 16
 _CONTROL = 1  # as in protocol/framing.py: u32 length | u8 kind | payload
 _HEAD = struct.Struct(">IB")

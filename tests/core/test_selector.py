@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.selector import LAST, check_name, find
+from orchctl.core.selector import LAST, check_id, check_name, find
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.model.session import Session, State
 
@@ -143,3 +143,14 @@ def test_a_session_may_not_be_called_just_anything(name: str) -> None:
     with pytest.raises(BadInput) as caught:
         check_name(name)
     assert caught.value.code == "bad-name"
+
+
+def test_an_id_is_what_clients_make() -> None:
+    assert check_id("0badcafe-0000-4000-8000-00000000000f") == "0badcafe-0000-4000-8000-00000000000f"
+
+
+@pytest.mark.parametrize("text", ["", ".", "..", "0badcafe", "0BADCAFE-0000-4000-8000-00000000000f", "a/b", "\n"])
+def test_whatever_else_is_no_id(text: str) -> None:
+    with pytest.raises(BadInput, match="is not a session id") as caught:
+        check_id(text)
+    assert caught.value.code == "bad-id"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import os
 import signal
@@ -28,6 +29,7 @@ def run(world: World, body: Callable[[AsyncClient], Awaitable[T]]) -> T:
         async with asyncio.timeout(DEADLINE_S * 2), AsyncClient(state_dir=world.state) as client:
             return await body(client)
 
+    gc.collect()  # what earlier tests held must not go meanwhile
     before = _held()
     found = asyncio.run(main(), debug=True)
     assert _held() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ import pytest
 
 from orchctl import AsyncClient
 from orchctl.errors import SupervisorUnreachable
+from tests.e2e.test_start import one_that_hangs_up
 from tests.world import DEADLINE_S, World, processes_of
 
 
@@ -42,6 +44,15 @@ def test_one_that_cannot_start_says_why_and_is_tried_again_by_the_next_call(worl
             assert (await client.start_supervisor()).running
 
     asyncio.run(main())
+
+
+def test_who_came_while_the_supervisor_ended_starts_another(world: World) -> None:
+    async def main() -> bool:
+        async with AsyncClient(state_dir=world.state) as client:
+            return (await client.start_supervisor()).running
+
+    with one_that_hangs_up(world):
+        assert asyncio.run(main())
 
 
 def test_without_autostart_nothing_is_started(world: World) -> None:
@@ -92,6 +103,7 @@ def test_a_client_that_is_closed_at_any_step_of_a_call_leaves_nothing_open(world
         assert codes <= {"client-closed"}, answers
         return "closed" if codes else "answered"
 
+    gc.collect()  # what earlier tests held must not go meanwhile
     before = len(os.listdir("/proc/self/fd"))
     found = [asyncio.run(main(steps)) for steps in range(40)]
     assert (found[0], len(os.listdir("/proc/self/fd"))) == ("closed", before)

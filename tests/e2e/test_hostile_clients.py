@@ -24,6 +24,7 @@ from tests.rawclient import HELLO, RawClient, busy_share, control, decoded, memo
 from tests.world import DEADLINE_S, World, fresh_world, until
 
 TOTAL = 12_000_000
+SPAWNED = "0badcafe-0000-4000-8000-000000000000"
 FLAT_KIB = 24 << 10  # far less than what is on its way, and more than an allocator's mood
 
 
@@ -59,7 +60,7 @@ def test_followers_that_never_read_cost_nobody_anything(busy: World) -> None:
         with busy.client() as client:
             assert client.wait(session).exit_code == 3
         assert memory_kib(pid) - before < FLAT_KIB
-        assert busy_share(pid) < 0.5
+        until(lambda: busy_share(pid, 0.5) < 0.5)  # else it goes round and round
 
 
 def test_who_is_put_out_and_does_not_read_is_not_waited_for(busy: World) -> None:
@@ -115,7 +116,7 @@ def test_three_hundred_connections_at_once(busy: World) -> None:
         refused = [number for number, client in enumerate(clients) if client.hears(b"too-many-connections")]
         assert refused == list(range(256, 300))
         assert {decoded(client.hear(2)[1])[1].kind for client in clients[:256]} == {"sessions"}
-        assert busy_share(pid) < 0.5
+        until(lambda: busy_share(pid, 0.5) < 0.5)  # else it goes round and round
         assert memory_kib(pid) - memory < FLAT_KIB
     until(lambda: open_files(pid) <= before)
     assert busy.ok("list", "-q")
@@ -130,7 +131,7 @@ def test_a_supervisor_without_descriptors_says_so_and_recovers(busy: World) -> N
         clients = [stack.enter_context(RawClient(busy)) for _ in range(30)]
         refused = [client for client in clients if client.hears(b"too-many-files")]
         assert len(refused) > 20
-        assert busy_share(pid) < 0.5
+        until(lambda: busy_share(pid, 0.5) < 0.5)  # else it goes round and round
         done = busy.run("list")
         assert (done.returncode, done.stderr) == (6, b"orchctl: the supervisor has no descriptor left\n")
         for client in clients[:-1]:
@@ -152,7 +153,7 @@ def test_a_client_killed_while_it_waits_leaves_nothing(busy: World, words: list[
     waiting.kill()
     waiting.communicate(timeout=DEADLINE_S)
     until(lambda: open_files(pid) <= before)
-    assert busy_share(pid, 0.5) < 0.5
+    until(lambda: busy_share(pid, 0.5) < 0.5)  # else it goes round and round
 
 
 @pytest.mark.parametrize("after_s", [0.15, 0.25, 0.4])
@@ -217,7 +218,7 @@ BASES = [
     control({"id": 7, "kind": "command.exec", "session": "bystander", "exec_id": "0badcafe", "text": "true"}),
     control({"id": 8, "kind": "session.control", "session": "bystander", "action": "resize", "cols": 9, "rows": 9}),
     control({"id": 9, "kind": "session.kill", "sessions": ["nobody"], "grace_s": 1}),
-    control({"id": 10, "kind": "session.spawn", "session_id": "x", "command": ["true"], "cwd": "/", "env": {}}),
+    control({"id": 10, "kind": "session.spawn", "session_id": SPAWNED, "command": ["true"], "cwd": "/", "env": {}}),
     control({"id": 11, "kind": "supervisor.status"}),
 ]
 

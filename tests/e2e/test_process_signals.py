@@ -86,7 +86,7 @@ def test_while_the_supervisor_is_stopped_clients_wait_or_say_so_and_nothing_is_l
     os.kill(pid, signal.SIGSTOP)
     told = world.run("list")
     assert told.returncode == 8
-    assert told.stderr == b"orchctl: the supervisor said nothing for 15 s\n"
+    assert told.stderr == b"orchctl: the supervisor said nothing for 30 s\n"
     waiting = [world.start("info", session, "--json", stderr=subprocess.PIPE) for _ in range(3)]
     ended = world.start("wait", session)
     os.kill(pid, signal.SIGCONT)

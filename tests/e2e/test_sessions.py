@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from orchctl import OrchctlError
-from tests.world import World
+from tests.rawclient import HELLO, RawClient, control, decoded, parent_of
+from tests.world import World, until
 
 LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
 LIBC_INTERNAL = 0b11 << 31  # signals 32 and 33 belong to the C library, which ignores them across posix_spawn
@@ -104,6 +109,48 @@ def test_a_spawn_asked_again_with_the_same_id_starts_one_session(world: World) -
             connection.close()
         assert len({answer.session.pid for answer in answers if isinstance(answer, OneSession)}) == 1
         assert len(client.list()) == 1
+
+
+@contextmanager
+def _hung_up_on_a_spawn(world: World, *command: str) -> Iterator[str]:
+    """A session whose asker has gone before a keeper could be forked for it; the zygote goes on afterwards."""
+    session, zygote = str(uuid.uuid4()), parent_of(world.supervisor())
+    asked = {"session_id": session, "command": command, "cwd": "/", "env": world.env}
+    os.kill(zygote, signal.SIGSTOP)
+    try:
+        with RawClient(world) as asker:
+            asker.say(HELLO + control({"id": 1, "kind": "session.spawn", **asked}))
+            until(lambda: os.path.exists(f"{world.state}/sessions/{session}/spec.json"))
+            asker.socket.shutdown(socket.SHUT_WR)
+            asker.hear_out()
+        yield session
+    finally:
+        os.kill(zygote, signal.SIGCONT)
+
+
+def test_a_spawn_goes_on_when_its_asker_has_hung_up(world: World) -> None:
+    with _hung_up_on_a_spawn(world, "sh", "-c", "echo up; exec sleep 1000") as session:
+        assert world.ok("list", "-q") == session
+    world.ok("wait", session, "--for", "output=up")
+
+
+def test_a_spawn_that_fails_when_its_asker_has_hung_up_leaves_nothing_behind(world: World) -> None:
+    with _hung_up_on_a_spawn(world, "no-such-command"):
+        pass
+    until(lambda: os.listdir(f"{world.state}/sessions") == [])
+    assert world.ok("list", "-q", "--all") == ""
+
+
+@pytest.mark.parametrize("session", ["", ".", "..", "x", "../x", "a/b", "11111111-1111-4111-8111-11111111111\n"])
+def test_an_id_that_is_none_is_refused_and_harms_no_other_session(world: World, session: str) -> None:
+    bystander = world.ok("spawn", "sleep", "1000")
+    asked = {"session_id": session, "command": ["true"], "cwd": "/", "env": world.env}
+    with RawClient(world) as asker:
+        asker.say(HELLO + control({"id": 1, "kind": "session.spawn", **asked}))
+        (_, said) = decoded(asker.hear(2)[1])
+    assert (said.kind, getattr(said, "code", "")) == ("failed", "bad-id")
+    assert os.listdir(f"{world.state}/sessions") == [bystander]
+    assert os.path.exists(f"{world.state}/sessions/{bystander}/spec.json")
 
 
 def test_a_failed_spawn_leaves_nothing_behind(world: World) -> None:

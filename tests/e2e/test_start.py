@@ -8,6 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -177,3 +180,27 @@ def _command(pid: int) -> str:
 def _is_supervisor(pid: int) -> bool:
     with open(f"/proc/{pid}/cmdline", "rb") as file:
         return b"orchctl.supervisor" in file.read()
+
+
+@contextmanager
+def one_that_hangs_up(world: World) -> Iterator[None]:
+    """What a client meets that came a moment too late: it is let in, and nobody is there any more."""
+    os.makedirs(world.state, 0o700)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(f"{world.state}/supervisor.sock")
+        door.listen()
+
+        def hang_up() -> None:
+            connection, _ = door.accept()
+            os.unlink(f"{world.state}/supervisor.sock")
+            connection.close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        yield
+        thread.join(DEADLINE_S)
+
+
+def test_who_came_while_the_supervisor_ended_starts_another(world: World) -> None:
+    with one_that_hangs_up(world), world.client() as client:
+        assert client.start_supervisor().running

@@ -67,11 +67,6 @@ class AsyncAsking:
             return SupervisorStatus(running=False, socket=self.root.socket, state_dir=self.root.path)
         return (await self._ask(messages.GetStatus(), messages.Status)).status
 
-    async def start_supervisor(self) -> SupervisorStatus:
-        """Start it if there is none."""
-        await self._line()
-        return await self._status()
-
     async def _stop(self, asked: messages.StopSupervisor) -> bool:
         try:
             connection = await self._greeted(start.connect(self.root))

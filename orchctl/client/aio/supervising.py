@@ -56,9 +56,9 @@ class AsyncSupervising(ABC):
     async def _status(self) -> SupervisorStatus:
         """By hand."""
 
-    @abstractmethod
     async def start_supervisor(self) -> SupervisorStatus:
         """Start it if there is none."""
+        return (await self._ask(messages.GetStatus(), messages.Status)).status
 
     async def stop_supervisor(self, *, kill: bool = False, leave: bool = False) -> bool:
         """Stop it; False if there was none. Refused while sessions live, unless they are killed or left."""
