@@ -211,6 +211,7 @@ def test_a_follower_that_was_put_aside_and_fetched_back_has_lost_nothing(home: W
     terminal.expect_exact("$ ")
     terminal.sendline("exit $?")
     terminal.expect(pexpect.EOF)
+    terminal.wait()
     terminal.close()
     assert terminal.exitstatus == 130
     lines = [line for line in seen.split("\r\n") if line.startswith("line ")]
@@ -224,6 +225,7 @@ def test_ctrl_c_on_a_terminal_interrupts_the_command_and_the_calling_script_too(
     terminal.expect_exact("up\r\n")
     terminal.sendcontrol("c")
     terminal.expect(pexpect.EOF)
+    terminal.wait()
     terminal.close()
     assert terminal.signalstatus == signal.SIGINT  # bash sees that its child ended by it, and ends too
     assert "went on" not in (terminal.before or "")

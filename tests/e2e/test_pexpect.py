@@ -262,11 +262,13 @@ def test_a_person_can_take_over_and_leave_again(world: World) -> None:
             person.send("\x1d")
             person.expect("left True")
             person.expect(EOF)
+            person.wait()
             person = pexpect.spawn(PYTHON, ["-c", INTERACT, world.state, session.id], timeout=TIMEOUT_S, env=world.env)
             person.expect("<Quick>")
             person.send("\x04")
             person.expect("left False")
             person.expect(EOF)
+            person.wait()
         finally:
             person.close()
         done = subprocess.run(
