@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import select
+import signal
 import time
 from collections.abc import Iterator
 
@@ -95,7 +96,9 @@ class Prompt:
 
     def close(self) -> None:
         """End it."""
-        self.child.close(force=True)
+        self.child.kill(signal.SIGKILL)  # pexpect's own way gives it a tenth of a second
+        self.child.wait()
+        self.child.close()
         os.close(self._told)
 
     def _until(self, text: str) -> None:

@@ -98,6 +98,7 @@ def test_list_shows_a_table_and_info_everything(world: World) -> None:
 def _on_a_terminal(world: World, *words: str) -> str:
     running = pexpect.spawn(ORCHCTL, list(words), env=world.env, timeout=60, encoding="utf-8", codec_errors="strict")
     running.expect(pexpect.EOF)
+    running.wait()
     running.close()
     return running.before or ""
 

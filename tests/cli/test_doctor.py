@@ -58,6 +58,7 @@ def test_people_get_lines_with_the_fix_below_and_pipes_get_no_colour(world: Worl
     terminal = pexpect.spawn(ORCHCTL, ["doctor"], env=world.env | {"TERM": "xterm"}, timeout=60)
     terminal.expect_exact(b"\x1b[31mproblem")
     terminal.expect(pexpect.EOF)
+    terminal.wait()
     terminal.close()
     assert terminal.exitstatus == 1
     state.chmod(0o700)

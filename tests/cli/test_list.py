@@ -72,6 +72,7 @@ def test_a_pipe_gets_plain_lines_and_a_terminal_colour(world: World) -> None:
     shown = _terminal(world, "list")
     shown.expect_exact("\x1b[32mlive\x1b[0m")
     shown.expect(pexpect.EOF)
+    shown.wait()
     shown.close()
     plain = _terminal(world, "list", NO_COLOR="1")
     plain.expect(pexpect.EOF)
@@ -98,6 +99,7 @@ def test_watch_repaints_a_terminal_and_leaves_it_as_it_was(world: World) -> None
     shown.sendintr()
     shown.expect_exact("\x1b[?1049l")
     shown.expect(pexpect.EOF)
+    shown.wait()
     shown.close()
     assert shown.exitstatus == 130
 

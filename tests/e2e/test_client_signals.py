@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pexpect
 import pytest
 
-from tests.world import DEADLINE_S, ORCHCTL, World, fresh_world, until
+from tests.world import DEADLINE_S, ORCHCTL, World, fresh_world, interrupt_twice, until
 
 
 @pytest.fixture(scope="module")
@@ -41,19 +41,12 @@ def end_of(running: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     return running.returncode, err
 
 
-def handled(pid: int) -> bool:
-    """Whether no SIGINT is pending any more."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        pending = [line.split()[1] for line in file if line.startswith(("SigPnd", "ShdPnd"))]
-    return all(int(mask, 16) & 1 << (signal.SIGINT - 1) == 0 for mask in pending)
-
-
 STAYING = {
     "exec": ["exec", "shell", "--wait-prompt", "30s", "echo up; sleep 1000"],
     "spawn --follow": ["spawn", "--follow", "sh", "-c", "echo up; exec sleep 1000"],
 }
 DEAF = {
-    "exec": ["exec", "shell", "--wait-prompt", "30s", "(trap '' INT; echo up; sleep 8)"],
+    "exec": ["exec", "shell", "--wait-prompt", "30s", "(trap '' INT; echo up; read go < {gate})"],
     "spawn --follow": ["spawn", "--follow", "sh", "-c", "trap '' INT; echo up; sleep 1000"],
 }
 
@@ -81,13 +74,16 @@ def test_the_first_interrupt_of_spawn_wait_is_the_commands(home: World) -> None:
 
 @pytest.mark.parametrize("name", DEAF)
 def test_a_second_interrupt_leaves_the_command_and_ends_us(home: World, name: str) -> None:
-    running = begun(home, *DEAF[name])
-    running.send_signal(signal.SIGINT)
-    until(lambda: handled(running.pid) or running.poll() is not None)
-    running.send_signal(signal.SIGINT)
+    gate = f"{home.folder}/gate"
+    if not os.path.exists(gate):
+        os.mkfifo(gate)
+    running = begun(home, *(word.format(gate=gate) for word in DEAF[name]))
+    interrupt_twice(running)
     assert end_of(running)[0] == 130
     if name == "exec":
         assert home.json("history", "shell")[-1]["status"] == "running"
+        with open(gate, "w", encoding="ascii") as file:
+            file.write("go\n")
         home.ok("wait", "shell", "--for", "command", "--timeout", "60s")
         assert home.json("history", "shell")[-1]["exit_code"] == 0  # nobody took it along
     else:
@@ -215,6 +211,7 @@ def test_a_follower_that_was_put_aside_and_fetched_back_has_lost_nothing(home: W
     terminal.expect_exact("$ ")
     terminal.sendline("exit $?")
     terminal.expect(pexpect.EOF)
+    terminal.wait()
     terminal.close()
     assert terminal.exitstatus == 130
     lines = [line for line in seen.split("\r\n") if line.startswith("line ")]
@@ -228,6 +225,7 @@ def test_ctrl_c_on_a_terminal_interrupts_the_command_and_the_calling_script_too(
     terminal.expect_exact("up\r\n")
     terminal.sendcontrol("c")
     terminal.expect(pexpect.EOF)
+    terminal.wait()
     terminal.close()
     assert terminal.signalstatus == signal.SIGINT  # bash sees that its child ended by it, and ends too
     assert "went on" not in (terminal.before or "")

@@ -94,6 +94,7 @@ def test_asciinema_plays_it(world: World, recorded: str) -> None:
     for words in (["cat", path], ["play", "--speed", "1000", path]):
         child = pexpect.spawn("/usr/bin/asciinema", words, env=env, timeout=DEADLINE_S, dimensions=(20, 70))
         child.expect(pexpect.EOF)
+        child.wait()
         child.close()
         assert child.exitstatus == 0, child.before
         said: Any = child.before

@@ -10,12 +10,11 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
-from tests.programs import pour_bytes, write_raw
+from tests.programs import pour_by_steps, pour_bytes, write_raw
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
 KB = 1024
@@ -71,36 +70,26 @@ def test_terminals_and_pipes_are_byte_exact_without_splice(world: World, error: 
 
 def test_a_mover_killed_without_splice_loses_no_more_than_it_held(world: World) -> None:
     data, kills, rnd = pour_bytes(TOTAL, seed=4), 12, random.Random(4)
-    path, gate = f"{world.folder}/data", f"{world.folder}/gate"
-    with open(path, "wb") as file:
-        file.write(data)
+    gate = f"{world.folder}/gate"
     os.mkfifo(gate)
     with _without_splice(world, "EINVAL") as trace:
-        session = world.ok("spawn", "--", "sh", "-c", 'read go < "$0"; exec "$@"', gate, *_slowly(path, exit_code=14))
+        pouring = pour_by_steps(TOTAL, seed=4, steps=kills + 1, gate=gate, exit_code=14)
+        session = world.ok("spawn", "--", *pouring)
         program = world.json("info", session)["pid"]
         _kill_mover(program)  # it has nothing in its hands, so this costs nothing
-        with open(gate, "w", encoding="ascii") as file:
-            file.write("go\n")
-        until(lambda: world.log(session))
-        for _ in range(kills):
-            size = len(world.log(session))
-            until(lambda size=size: len(world.log(session)) > size + rnd.randrange(64 * KB))  # type: ignore[misc]
-            _kill_mover(program)
+        with open(gate, "wb", buffering=0) as steps:
+            for _ in range(kills):
+                size = len(world.log(session)) + rnd.randrange(64 * KB)
+                steps.write(b".")
+                until(lambda size=size: len(world.log(session)) > size)  # type: ignore[misc]
+                _kill_mover(program)
+            steps.write(b".")
         assert world.run("wait", session).returncode == 14
         log = world.log(session)
         _check_refused(trace, "EINVAL", kills + 1)
     lost = _lost(data, log)
     assert len(lost) <= kills
     assert all(0 < size <= HELD for size in lost), lost
-
-
-def _slowly(path: str, *, exit_code: int) -> list[str]:
-    code = (
-        "import os, sys, time, tty; tty.setraw(1); data = open(sys.argv[1], 'rb').read()\n"
-        "while data:\n    data = data[os.write(1, data[:8192]):]; time.sleep(0.005)\n"
-        "sys.exit(int(sys.argv[2]))"
-    )
-    return [sys.executable, "-c", code, path, str(exit_code)]
 
 
 def _kill_mover(program: int) -> None:

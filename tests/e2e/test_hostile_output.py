@@ -57,6 +57,7 @@ class Terminal:
         """What came, checked."""
         running = pexpect.spawn(ORCHCTL, list(words), env=self._env, cwd=cwd, timeout=DEADLINE_S, maxread=1 << 16)
         running.expect(pexpect.EOF)
+        running.wait()
         running.close()
         assert running.exitstatus == status, (words, running.before)
         return self.take(cast("bytes", running.before))
@@ -124,6 +125,7 @@ def test_input_that_a_session_pushes_reaches_no_terminal_but_its_own(home: World
     viewer.expect_exact("$ ")
     viewer.sendline("exit 3")
     viewer.expect(pexpect.EOF)
+    viewer.wait()
     viewer.close()
     assert (viewer.exitstatus, "owned" in (viewer.before or "")) == (3, False)
 

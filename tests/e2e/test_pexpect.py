@@ -16,7 +16,7 @@ from pexpect import EOF, TIMEOUT, replwrap
 from pexpect.spawnbase import SpawnBase
 
 from orchctl import Client, OrchctlError
-from tests.world import World
+from tests.world import World, until
 
 PYTHON = sys.executable
 TIMEOUT_S = 60
@@ -43,6 +43,7 @@ def opened(request: pytest.FixtureRequest, world: World) -> Iterator[Open]:
 
         def real(argv: list[str], **options: Any) -> Any:
             made.append(pexpect.spawn(argv[0], argv[1:], timeout=TIMEOUT_S, **options))
+            made[-1].delayafterterminate = 1.0  # for a machine on which nothing dies in a tenth of a second
             return made[-1]
 
         yield real
@@ -120,7 +121,7 @@ def test_a_program_that_is_asked_to_end_ends(opened: Open) -> None:
     child = opened(["sh", "-c", "trap '' HUP INT; echo ready; while :; do sleep 0.1; done"])
     child.expect("ready")
     assert not child.terminate()
-    assert child.terminate(force=True)
+    until(lambda: child.terminate(force=True))
     assert (child.isalive(), child.signalstatus) == (False, signal.SIGKILL)
 
 
@@ -261,11 +262,13 @@ def test_a_person_can_take_over_and_leave_again(world: World) -> None:
             person.send("\x1d")
             person.expect("left True")
             person.expect(EOF)
+            person.wait()
             person = pexpect.spawn(PYTHON, ["-c", INTERACT, world.state, session.id], timeout=TIMEOUT_S, env=world.env)
             person.expect("<Quick>")
             person.send("\x04")
             person.expect("left False")
             person.expect(EOF)
+            person.wait()
         finally:
             person.close()
         done = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -101,7 +102,8 @@ while sent < {total}:
         except FileNotFoundError:
             break
         for mover in movers:
-            os.kill(mover, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # all is written, and it has ended
+                os.kill(mover, signal.SIGKILL)
             killed.add(mover)
     with world.client() as client:
         assert client.wait(session).exit_code == 0

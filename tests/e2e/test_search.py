@@ -140,6 +140,7 @@ def test_a_terminal_gets_colour_and_nothing_else_that_acts(world: World) -> None
     env = {**world.env, "TERM": "xterm-256color"}
     child = pexpect.spawn(ORCHCTL, ["search", "-n", "here"], env=env, timeout=DEADLINE_S)
     child.expect(pexpect.EOF)
+    child.wait()
     child.close()
     assert child.exitstatus == 0
     shown: Any = child.before

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.world import DEADLINE_S, ORCHCTL, World, until
+from tests.world import DEADLINE_S, ORCHCTL, World, interrupt_twice
 
 
 @pytest.mark.parametrize(
@@ -53,19 +53,10 @@ def test_a_second_interrupt_leaves_the_program_and_ends_us(world: World) -> None
     running = world.start("spawn", "--follow", "sh", "-c", "trap '' INT; echo up; sleep 1000")
     assert running.stdout is not None
     assert running.stdout.readline() == b"up\n"
-    running.send_signal(signal.SIGINT)
-    until(lambda: _handled(running.pid) or running.poll() is not None)
-    running.send_signal(signal.SIGINT)
+    interrupt_twice(running)
     running.communicate(timeout=DEADLINE_S)
     assert running.returncode == 130
     assert world.json("info", "@last")["is_alive"] is True
-
-
-def _handled(pid: int) -> bool:
-    """Whether no SIGINT is pending any more."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        pending = [line.split()[1] for line in file if line.startswith(("SigPnd", "ShdPnd"))]
-    return all(int(mask, 16) & 1 << (signal.SIGINT - 1) == 0 for mask in pending)
 
 
 def test_an_interrupted_tail_ends_itself_and_never_the_session(world: World) -> None:

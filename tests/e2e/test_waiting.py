@@ -44,13 +44,18 @@ def looks(session: SessionHandle, count: int = LOOKS) -> set[Waiting]:
     return {session.info().waiting for _ in range(count)}
 
 
+def known(session: SessionHandle, count: int = LOOKS) -> set[Waiting]:
+    """What was seen, where something was: on a machine that is busy enough, a look may come to nothing."""
+    return looks(session, count) - {Waiting.UNKNOWN}
+
+
 @pytest.mark.parametrize("name", ASKS)
 def test_a_program_that_asks_is_seen_to_wait_until_it_is_answered(world: World, name: str) -> None:
     command, expected = ASKS[name]
     with busy(), world.client() as client:
         session = client.spawn(command)
         assert session.wait_for("input") == "input"
-        assert looks(session) == {expected}
+        assert known(session) == {expected}
         session.send(b"answer\n")
         assert looks(session) <= {Waiting.NO, Waiting.UNKNOWN}
         until(lambda: session.info().waiting is Waiting.NO)
@@ -72,13 +77,13 @@ def test_a_shell_is_at_its_prompt_or_not(world: World) -> None:
         shell = client.spawn(["bash"])
         shell.wait_for("prompt")
         until(lambda: shell.info().waiting is Waiting.PROMPT)
-        assert looks(shell) == {Waiting.PROMPT}
+        assert known(shell) == {Waiting.PROMPT}
         shell.exec("sleep 1000", detach=True)
         until(lambda: shell.info().waiting is Waiting.NO)
         assert looks(shell) <= {Waiting.NO, Waiting.UNKNOWN}
         shell.interrupt()
         shell.wait_for("input")
-        assert looks(shell) == {Waiting.PROMPT}
+        assert known(shell) == {Waiting.PROMPT}
         shell.exec("read -p 'name? ' name", tty_stdin=True, detach=True)
         shell.wait_for_output("name\\? ")
         until(lambda: shell.info().waiting is Waiting.YES)
@@ -117,9 +122,9 @@ def test_a_session_on_pipes_waits_at_its_stdin(world: World) -> None:
     with world.client() as client:
         session = client.spawn(["sh", "-c", "read x; exec sleep 1000"], pty=False)
         assert session.wait_for("input") == "input"
-        assert looks(session) == {Waiting.YES}
+        assert known(session) == {Waiting.YES}
         session.send(b"answer\n")
-        assert looks(session) == {Waiting.NO}
+        assert known(session) == {Waiting.NO}
 
 
 def test_list_tells_it_in_json_and_templates(world: World) -> None:
@@ -127,10 +132,10 @@ def test_list_tells_it_in_json_and_templates(world: World) -> None:
     world.ok("spawn", "--name", "sleeps", "sleep", "1000")
     world.ok("spawn", "--name", "ended", "--wait", "true")
     world.ok("wait", "asks", "--for", "input")
-    told = {one["name"]: one["waiting"] for one in world.json("list", "-a")}
-    assert told == {"asks": "yes", "sleeps": "no", "ended": "no"}
-    assert world.ok("list", "asks", "--template", "{waiting}") == "yes"
-    assert "waiting      yes" in world.ok("info", "asks").splitlines()
+    told = {"asks": "yes", "sleeps": "no", "ended": "no"}
+    until(lambda: {one["name"]: one["waiting"] for one in world.json("list", "-a")} == told)
+    until(lambda: world.ok("list", "asks", "--template", "{waiting}") == "yes")
+    until(lambda: "waiting      yes" in world.ok("info", "asks").splitlines())
 
 
 def test_a_pair_that_does_not_answer_makes_it_unknown(world: World) -> None:
@@ -140,7 +145,7 @@ def test_a_pair_that_does_not_answer_makes_it_unknown(world: World) -> None:
     keeper = _keeper(world, stuck)
     os.kill(keeper, signal.SIGSTOP)
     try:
-        assert [one["waiting"] for one in world.json("list")] == ["unknown", "yes"]
+        until(lambda: [one["waiting"] for one in world.json("list")] == ["unknown", "yes"])
     finally:
         os.kill(keeper, signal.SIGCONT)
     until(lambda: world.json("info", stuck)["waiting"] == "yes")
@@ -151,11 +156,11 @@ def test_it_is_still_right_when_a_process_of_ours_was_killed(world: World) -> No
         asks, sleeps = client.spawn(["cat"]), client.spawn(["sleep", "1000"])
         asks.wait_for("input")
         os.kill(world.supervisor(), signal.SIGKILL)
-        assert looks(asks, 3) == {Waiting.YES}
+        assert known(asks) == {Waiting.YES}
         for session, expected in ((asks, Waiting.YES), (sleeps, Waiting.NO)):
             os.kill(_keeper(world, session.id), signal.SIGKILL)
             until(lambda session=session, expected=expected: session.info().waiting is expected)  # type: ignore[misc]
-            assert looks(session, 10) == {expected}
+            assert known(session, 10) == {expected}
 
 
 def _keeper(world: World, session: str) -> int:
