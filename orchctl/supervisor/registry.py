@@ -78,6 +78,8 @@ class Registry:
             with contextlib.suppress(OrchctlError):  # a start that failed is on record, and its own task goes on
                 await self.restart(session, None)
             return
+        if not self._is_known(session):
+            return  # another object stands for it: its next run, or a second attempt to start it
         if session.spec.remove:
             await self._remove(session)
             return
@@ -89,12 +91,16 @@ class Registry:
         await asyncio.sleep(max(0.0, (session.run.ended_at or 0.0) + REMOVED_AFTER_S - time.time()))
         while session.readers.any:
             await asyncio.sleep(REMOVED_AFTER_S)
-        if self._sessions.pop(session.spec.id, None) is not None:
+        if self._is_known(session):  # and does not run again
+            del self._sessions[session.spec.id]
             self._house.teller.forget(session.spec.id)
             await asyncio.to_thread(self._store.remove, session.spec.id)
 
+    def _is_known(self, session: SupervisedSession) -> bool:
+        return self._sessions.get(session.spec.id) is session
+
     def _is_to_run(self, session: SupervisedSession) -> bool:
-        return session.starts_again and self._sessions.get(session.spec.id) is session
+        return session.starts_again and self._is_known(session)
 
     async def _wait_before_run(self, session: SupervisedSession) -> None:
         """Longer after each run that ended soon; a kill ends the waiting."""
