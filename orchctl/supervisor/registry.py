@@ -30,7 +30,7 @@ from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
 LONGEST_S = 10 * 365 * 86400.0
-REMOVED_AFTER_S = 5.0  # a client whose supervisor was just killed comes back within less
+REMOVED_AFTER_S = 20.0  # whoever started it and wants its end has come by then, through a killed supervisor or a stall
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
 
