@@ -30,7 +30,7 @@ from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
 LONGEST_S = 10 * 365 * 86400.0
-REMOVED_AFTER_S = 5.0  # a client whose supervisor was just killed comes back within less
+REMOVED_AFTER_S = 20.0  # whoever started it and wants its end has come by then, through a killed supervisor or a stall
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
 
@@ -78,6 +78,8 @@ class Registry:
             with contextlib.suppress(OrchctlError):  # a start that failed is on record, and its own task goes on
                 await self.restart(session, None)
             return
+        if not self._is_known(session):
+            return  # another object stands for it: its next run, or a second attempt to start it
         if session.spec.remove:
             await self._remove(session)
             return
@@ -89,12 +91,16 @@ class Registry:
         await asyncio.sleep(max(0.0, (session.run.ended_at or 0.0) + REMOVED_AFTER_S - time.time()))
         while session.readers.any:
             await asyncio.sleep(REMOVED_AFTER_S)
-        if self._sessions.pop(session.spec.id, None) is not None:
+        if self._is_known(session):  # and does not run again
+            del self._sessions[session.spec.id]
             self._house.teller.forget(session.spec.id)
             await asyncio.to_thread(self._store.remove, session.spec.id)
 
+    def _is_known(self, session: SupervisedSession) -> bool:
+        return self._sessions.get(session.spec.id) is session
+
     def _is_to_run(self, session: SupervisedSession) -> bool:
-        return session.starts_again and self._sessions.get(session.spec.id) is session
+        return session.starts_again and self._is_known(session)
 
     async def _wait_before_run(self, session: SupervisedSession) -> None:
         """Longer after each run that ended soon; a kill ends the waiting."""

@@ -71,7 +71,8 @@ class SupervisedSession:
                 tasks.create_task(guarded(name, self._tend_commands(self.commands, tasks)))
             await self.pair.tend(first)
             self.look()
-            if not self.closed and self.run.failure is None:
+            begun = first is None or self.run.started_at is not None  # else whoever asked for it tries again
+            if begun and not self.closed and self.run.failure is None:
                 await asyncio.to_thread(self._lose)
                 self.look()
             self.news.tell()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import time
 
 import pytest
 
-from tests.world import World, until
+from orchctl.supervisor.registry import REMOVED_AFTER_S
+from tests.rawclient import parent_of
+from tests.world import DEADLINE_S, World, until
 
 
 def test_a_name_that_exists_is_an_error_reused_or_skipped(world: World) -> None:
@@ -81,6 +85,37 @@ def test_a_session_spawned_with_rm_goes_when_it_has_ended(world: World) -> None:
     until(lambda: world.ok("list", "-a", "-q") == "")
     ends = [json.loads(line) for line in world.ok("events", "--type", "session.state").splitlines()]
     assert [end["exit_code"] for end in ends if end["state"] == "closed"] == [4, 2]
+
+
+def test_a_session_with_rm_that_runs_again_does_not_go(world: World) -> None:
+    session = world.ok("spawn", "--rm", "sh", "-c", "echo up; read x; exit 2")
+    world.ok("send", session, "go")
+    with world.client() as client:
+        assert client.wait(session).exit_code == 2
+        assert client.restart(session).run == 2
+    _stays(world, session)
+
+
+def test_a_spawn_that_a_zygote_took_to_its_grave_is_done_by_the_next_one(world: World) -> None:
+    supervisor = world.supervisor()
+    zygote = parent_of(supervisor)
+    os.kill(zygote, signal.SIGSTOP)
+    spawning = world.start("spawn", "--rm", "sh", "-c", "echo up; exec sleep 1000")
+    until(lambda: os.path.isdir(f"{world.state}/sessions") and os.listdir(f"{world.state}/sessions"))
+    os.kill(zygote, signal.SIGKILL)
+    session = spawning.communicate(timeout=DEADLINE_S)[0].decode().strip()
+    world.ok("wait", session, "--for", "output=up")
+    _stays(world, session)
+    told = [json.loads(line)["state"] for line in world.ok("events", "--type", "session.state").splitlines()]
+    assert told == ["idle", "live"]
+
+
+def _stays(world: World, session: str) -> None:
+    """It is there when it would have gone by mistake."""
+    soon = time.monotonic() + REMOVED_AFTER_S + 1
+    until(lambda: time.monotonic() > soon)
+    assert world.json("info", session)["is_alive"] is True
+    assert os.path.exists(f"{world.state}/sessions/{session}/spec.json")
 
 
 @pytest.mark.parametrize("words", [["-b", "pipe"], ["--no-pty"]])
