@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from typing import TypeVar
 
@@ -51,13 +52,20 @@ class Leasing(ABC):
 
     def release_lease(self, session: str, *, viewer: str) -> None:
         """Let go of the lease; it must be this viewer's."""
-        asked = messages.ReleaseLease(session=session, viewer=viewer, own_manager=self._own_manager)
+        asked = messages.ReleaseLease(
+            session=session, viewer=viewer, own_manager=self._own_manager, once=secrets.token_hex(8)
+        )
         self._ask(asked, messages.LeaseState)
 
     def transfer_lease(self, session: str, *, viewer: str, to: str, give_back: bool = False) -> Lease:
         """Hand the lease to another viewer, by its public name or its manager; with `give_back` it comes back."""
         asked = messages.TransferLease(
-            session=session, viewer=viewer, to=to, give_back=give_back, own_manager=self._own_manager
+            session=session,
+            viewer=viewer,
+            to=to,
+            give_back=give_back,
+            own_manager=self._own_manager,
+            once=secrets.token_hex(8),
         )
         return _held(self._ask(asked, messages.LeaseState))
 
