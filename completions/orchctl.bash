@@ -5,7 +5,7 @@ _orchctl_about() {
     nodes= options= arguments=
     case "$1" in
         '')
-            nodes='spawn exec list ls ps info show top tail search screen export send history wait expect interrupt rename label signal resize pause unpause restart kill kill-by-manager verify events prune audit limits config doctor supervisor completion schema'
+            nodes='spawn exec list ls ps info show top tail search screen export send history wait expect interrupt rename label signal resize pause unpause restart lease kill kill-by-manager verify events prune audit limits config doctor supervisor completion schema'
             options='--host --verbose --color --no-autostart --version -h --help'
             ;;
         'spawn')
@@ -13,7 +13,7 @@ _orchctl_about() {
             arguments='command...'
             ;;
         'exec')
-            options='-c --script -w --cwd -e --env --stdin --tty-stdin --pipe --raw --timeout --kill-after --max-output --wait-prompt --detach --no-record --json --template -q --quiet -h --help'
+            options='-c --script -w --cwd -e --env --stdin --tty-stdin --pipe --raw --timeout --kill-after --max-output --wait-prompt --lease --lease-wait --detach --no-record --json --template -q --quiet -h --help'
             arguments='live command...'
             ;;
         'list')
@@ -45,7 +45,7 @@ _orchctl_about() {
             arguments='any'
             ;;
         'send')
-            options='--key --no-enter --paste --stdin --hex --once --json --template -q --quiet -h --help'
+            options='--key --no-enter --paste --stdin --hex --once --lease --lease-wait --json --template -q --quiet -h --help'
             arguments='live text...'
             ;;
         'history')
@@ -77,7 +77,7 @@ _orchctl_about() {
             arguments='live-many... =ABRT,ALRM,BUS,CHLD,CONT,FPE,HUP,ILL,INT,KILL,PIPE,PROF,QUIT,SEGV,STOP,SYS,TERM,TRAP,TSTP,TTIN,TTOU,URG,USR1,USR2,VTALRM,WINCH,XCPU,XFSZ'
             ;;
         'resize')
-            options='-m --manager -l --label --repo --all --json --template -q --quiet -h --help'
+            options='--lease -m --manager -l --label --repo --all --json --template -q --quiet -h --help'
             arguments='live-many... text'
             ;;
         'pause')
@@ -91,6 +91,26 @@ _orchctl_about() {
         'restart')
             options='--grace -m --manager -l --label --repo --all --json --template -q --quiet -h --help'
             arguments='any-many...'
+            ;;
+        'lease')
+            nodes='release show take transfer'
+            options='-h --help'
+            ;;
+        'lease release')
+            options='--lease --json --template -q --quiet -h --help'
+            arguments='live'
+            ;;
+        'lease show')
+            options='--json --template -q --quiet -h --help'
+            arguments='live'
+            ;;
+        'lease take')
+            options='--ttl --force --wait --lease --json --template -q --quiet -h --help'
+            arguments='live'
+            ;;
+        'lease transfer')
+            options='--to --return --lease --json --template -q --quiet -h --help'
+            arguments='live'
             ;;
         'kill')
             options='-s --signal --grace --dry-run -m --manager -l --label --repo --all --json --template -q --quiet -h --help'
@@ -176,7 +196,7 @@ _orchctl_about() {
             ;;
         'schema')
             options='--json --template -q --quiet -h --help'
-            arguments='=session,sessions,done-to,result,history,tail,event,search,screen,export,wait,expected,sent,interrupted,kill,pruned,verify,supervisor,supervisor-stopped,supervisor-restarted,supervisor-log,audit,limits,settings,setting,settings-path,settings-check,doctor,completion,error'
+            arguments='=session,sessions,done-to,result,history,tail,event,search,screen,export,wait,expected,sent,interrupted,lease,lease-taken,lease-released,lease-transferred,kill,pruned,verify,supervisor,supervisor-stopped,supervisor-restarted,supervisor-log,audit,limits,settings,setting,settings-path,settings-check,doctor,completion,error'
             ;;
     esac
 }
@@ -190,7 +210,7 @@ _orchctl_value() {
         ' --color')
             value='=auto,always,never'
             ;;
-        'spawn --name' | 'spawn --size' | 'spawn -e' | 'spawn --env' | 'spawn -l' | 'spawn --label' | 'spawn --timeout' | 'spawn --idle-timeout' | 'spawn --bind-pid' | 'spawn --template' | 'exec -c' | 'exec -e' | 'exec --env' | 'exec --timeout' | 'exec --kill-after' | 'exec --max-output' | 'exec --wait-prompt' | 'exec --template' | 'list -l' | 'list --label' | 'list --template' | 'info --template' | 'top -l' | 'top --label' | 'top --template' | 'tail --since' | 'tail --until' | 'tail --command' | 'tail -l' | 'tail --label' | 'tail --template' | 'search -A' | 'search --after-context' | 'search -B' | 'search --before-context' | 'search -C' | 'search --context' | 'search --since' | 'search --max' | 'search -l' | 'search --label' | 'search --template' | 'screen --template' | 'export --template' | 'send --key' | 'send --once' | 'send --template' | 'history --template' | 'wait --since' | 'wait --timeout' | 'wait -l' | 'wait --label' | 'wait --template' | 'expect --timeout' | 'expect --template' | 'interrupt --template' | 'rename --template' | 'label --remove' | 'label --set' | 'label -l' | 'label --label' | 'label --template' | 'signal -l' | 'signal --label' | 'signal --template' | 'resize -l' | 'resize --label' | 'resize --template' | 'pause -l' | 'pause --label' | 'pause --template' | 'unpause -l' | 'unpause --label' | 'unpause --template' | 'restart --grace' | 'restart -l' | 'restart --label' | 'restart --template' | 'kill --grace' | 'kill -l' | 'kill --label' | 'kill --template' | 'kill-by-manager --grace' | 'kill-by-manager --template' | 'verify --template' | 'events --since' | 'events --exec' | 'events -l' | 'events --label' | 'events --template' | 'prune --older-than' | 'prune --size' | 'prune -l' | 'prune --label' | 'prune --template' | 'audit --head' | 'audit --since' | 'audit --template' | 'limits --template' | 'config check --template' | 'config get --template' | 'config path --template' | 'config set --template' | 'config show --template' | 'config unset --template' | 'doctor --template' | 'supervisor logs --template' | 'supervisor restart --template' | 'supervisor start --template' | 'supervisor status --template' | 'supervisor stop --template' | 'completion --template' | 'schema --template')
+        'spawn --name' | 'spawn --size' | 'spawn -e' | 'spawn --env' | 'spawn -l' | 'spawn --label' | 'spawn --timeout' | 'spawn --idle-timeout' | 'spawn --bind-pid' | 'spawn --template' | 'exec -c' | 'exec -e' | 'exec --env' | 'exec --timeout' | 'exec --kill-after' | 'exec --max-output' | 'exec --wait-prompt' | 'exec --lease' | 'exec --lease-wait' | 'exec --template' | 'list -l' | 'list --label' | 'list --template' | 'info --template' | 'top -l' | 'top --label' | 'top --template' | 'tail --since' | 'tail --until' | 'tail --command' | 'tail -l' | 'tail --label' | 'tail --template' | 'search -A' | 'search --after-context' | 'search -B' | 'search --before-context' | 'search -C' | 'search --context' | 'search --since' | 'search --max' | 'search -l' | 'search --label' | 'search --template' | 'screen --template' | 'export --template' | 'send --key' | 'send --once' | 'send --lease' | 'send --lease-wait' | 'send --template' | 'history --template' | 'wait --since' | 'wait --timeout' | 'wait -l' | 'wait --label' | 'wait --template' | 'expect --timeout' | 'expect --template' | 'interrupt --template' | 'rename --template' | 'label --remove' | 'label --set' | 'label -l' | 'label --label' | 'label --template' | 'signal -l' | 'signal --label' | 'signal --template' | 'resize --lease' | 'resize -l' | 'resize --label' | 'resize --template' | 'pause -l' | 'pause --label' | 'pause --template' | 'unpause -l' | 'unpause --label' | 'unpause --template' | 'restart --grace' | 'restart -l' | 'restart --label' | 'restart --template' | 'lease release --lease' | 'lease release --template' | 'lease show --template' | 'lease take --ttl' | 'lease take --wait' | 'lease take --lease' | 'lease take --template' | 'lease transfer --to' | 'lease transfer --lease' | 'lease transfer --template' | 'kill --grace' | 'kill -l' | 'kill --label' | 'kill --template' | 'kill-by-manager --grace' | 'kill-by-manager --template' | 'verify --template' | 'events --since' | 'events --exec' | 'events -l' | 'events --label' | 'events --template' | 'prune --older-than' | 'prune --size' | 'prune -l' | 'prune --label' | 'prune --template' | 'audit --head' | 'audit --since' | 'audit --template' | 'limits --template' | 'config check --template' | 'config get --template' | 'config path --template' | 'config set --template' | 'config show --template' | 'config unset --template' | 'doctor --template' | 'supervisor logs --template' | 'supervisor restart --template' | 'supervisor start --template' | 'supervisor status --template' | 'supervisor stop --template' | 'completion --template' | 'schema --template')
             value='text'
             ;;
         'spawn -m' | 'spawn --manager' | 'list -m' | 'list --manager' | 'top -m' | 'top --manager' | 'tail -m' | 'tail --manager' | 'search -m' | 'search --manager' | 'wait -m' | 'wait --manager' | 'label -m' | 'label --manager' | 'signal -m' | 'signal --manager' | 'resize -m' | 'resize --manager' | 'pause -m' | 'pause --manager' | 'unpause -m' | 'unpause --manager' | 'restart -m' | 'restart --manager' | 'kill -m' | 'kill --manager' | 'events -m' | 'events --manager' | 'prune -m' | 'prune --manager')

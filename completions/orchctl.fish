@@ -2,7 +2,7 @@
 
 # whether commands follow
 function __orchctl_group
-    contains -- $argv[1] '' 'config' 'supervisor'
+    contains -- $argv[1] '' 'lease' 'config' 'supervisor'
 end
 
 # which argument begins a command of the user's own
@@ -25,7 +25,7 @@ function __orchctl_valued
         case 'spawn'
             contains -- $argv[2] --name -m --manager -b --backend --shell -w --cwd --size -e --env --env-file -l --label --timeout --idle-timeout --bind-pid --restart --if-exists --id-file --template
         case 'exec'
-            contains -- $argv[2] -c --script -w --cwd -e --env --timeout --kill-after --max-output --wait-prompt --template
+            contains -- $argv[2] -c --script -w --cwd -e --env --timeout --kill-after --max-output --wait-prompt --lease --lease-wait --template
         case 'list'
             contains -- $argv[2] --sort --group-by -m --manager -l --label --repo --template
         case 'info'
@@ -41,7 +41,7 @@ function __orchctl_valued
         case 'export'
             contains -- $argv[2] --as -o --output --template
         case 'send'
-            contains -- $argv[2] --key --once --template
+            contains -- $argv[2] --key --once --lease --lease-wait --template
         case 'history'
             contains -- $argv[2] --template
         case 'wait'
@@ -57,13 +57,21 @@ function __orchctl_valued
         case 'signal'
             contains -- $argv[2] -m --manager -l --label --repo --template
         case 'resize'
-            contains -- $argv[2] -m --manager -l --label --repo --template
+            contains -- $argv[2] --lease -m --manager -l --label --repo --template
         case 'pause'
             contains -- $argv[2] -m --manager -l --label --repo --template
         case 'unpause'
             contains -- $argv[2] -m --manager -l --label --repo --template
         case 'restart'
             contains -- $argv[2] --grace -m --manager -l --label --repo --template
+        case 'lease release'
+            contains -- $argv[2] --lease --template
+        case 'lease show'
+            contains -- $argv[2] --template
+        case 'lease take'
+            contains -- $argv[2] --ttl --wait --lease --template
+        case 'lease transfer'
+            contains -- $argv[2] --to --lease --template
         case 'kill'
             contains -- $argv[2] -s --signal --grace -m --manager -l --label --repo --template
         case 'kill-by-manager'
@@ -246,6 +254,7 @@ complete -c orchctl -n '__orchctl_at \'\'' -a resize -d 'Give a session\'s termi
 complete -c orchctl -n '__orchctl_at \'\'' -a pause -d 'Stop everything a session runs.'
 complete -c orchctl -n '__orchctl_at \'\'' -a unpause -d 'Let a paused session go on.'
 complete -c orchctl -n '__orchctl_at \'\'' -a restart -d 'End what a session runs and start it again.'
+complete -c orchctl -n '__orchctl_at \'\'' -a lease -d 'Say who may type into a session.'
 complete -c orchctl -n '__orchctl_at \'\'' -a kill -d 'End sessions.'
 complete -c orchctl -n '__orchctl_at \'\'' -a kill-by-manager -d 'End every session of a manager and below it.'
 complete -c orchctl -n '__orchctl_at \'\'' -a verify -d 'Check every file of the store.'
@@ -302,6 +311,8 @@ complete -c orchctl -n '__orchctl_at \'exec\'' -l timeout -r -f -d 'Interrupt it
 complete -c orchctl -n '__orchctl_at \'exec\'' -l kill-after -r -f -d 'End it by force so long after that. [default: 2s]'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l max-output -r -f -d 'Show no more than this; the rest is in the log.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l wait-prompt -r -f -d 'Wait so long for a prompt.'
+complete -c orchctl -n '__orchctl_at \'exec\'' -l lease -r -f -d 'What \'lease take\' printed.'
+complete -c orchctl -n '__orchctl_at \'exec\'' -l lease-wait -r -f -d 'Wait so long for another who holds the lease.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l detach -d 'Start it and come back; it goes on.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l no-record -d 'Keep it out of the session\'s history.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l json -d 'JSON on stdout.'
@@ -404,6 +415,8 @@ complete -c orchctl -n '__orchctl_at \'send\'' -l paste -d 'As a paste: marked a
 complete -c orchctl -n '__orchctl_at \'send\'' -l stdin -d 'Type what comes on stdin, byte for byte.'
 complete -c orchctl -n '__orchctl_at \'send\'' -l hex -d 'TEXT is bytes in hexadecimal, such as \'1b 5b 41\'.'
 complete -c orchctl -n '__orchctl_at \'send\'' -l once -r -f -d 'Typed once, however often it is sent with this id.'
+complete -c orchctl -n '__orchctl_at \'send\'' -l lease -r -f -d 'What \'lease take\' printed.'
+complete -c orchctl -n '__orchctl_at \'send\'' -l lease-wait -r -f -d 'Wait so long for another who holds the lease.'
 complete -c orchctl -n '__orchctl_at \'send\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'send\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
 complete -c orchctl -n '__orchctl_at \'send\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
@@ -475,6 +488,7 @@ complete -c orchctl -n '__orchctl_at \'signal\'' -s h -l help -d 'Show this mess
 complete -c orchctl -n '__orchctl_argument \'signal\' 1+' -f -k -a '(__orchctl_candidates live-many)'
 complete -c orchctl -n '__orchctl_argument \'signal\' 2' -f -a 'ABRT ALRM BUS CHLD CONT FPE HUP ILL INT KILL PIPE PROF QUIT SEGV STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ'
 
+complete -c orchctl -n '__orchctl_at \'resize\'' -l lease -r -f -d 'What \'lease take\' printed.'
 complete -c orchctl -n '__orchctl_at \'resize\'' -s m -l manager -r -f -k -a '(__orchctl_candidates managers)' -d 'Those of a manager and below.'
 complete -c orchctl -n '__orchctl_at \'resize\'' -s l -l label -r -f -d 'Those with this label.'
 complete -c orchctl -n '__orchctl_at \'resize\'' -l repo -r -F -d 'Those in the git work tree that PATH lies in.'
@@ -515,6 +529,44 @@ complete -c orchctl -n '__orchctl_at \'restart\'' -l template -r -f -d 'Fields o
 complete -c orchctl -n '__orchctl_at \'restart\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
 complete -c orchctl -n '__orchctl_at \'restart\'' -s h -l help -d 'Show this message and exit.'
 complete -c orchctl -n '__orchctl_argument \'restart\' 1+' -f -k -a '(__orchctl_candidates any-many)'
+
+complete -c orchctl -n '__orchctl_at \'lease\'' -a release -d 'Let go of SESSION\'s lease, which --lease or ORCHCTL_LEASE holds.'
+complete -c orchctl -n '__orchctl_at \'lease\'' -a show -d 'Show who holds SESSION\'s lease, and who is attached.'
+complete -c orchctl -n '__orchctl_at \'lease\'' -a take -d 'Keep others from typing into SESSION, and print the token that lets you.'
+complete -c orchctl -n '__orchctl_at \'lease\'' -a transfer -d 'Hand SESSION\'s lease to somebody who is attached; \'lease show\' lists them.'
+complete -c orchctl -n '__orchctl_at \'lease\'' -s h -l help -d 'Show this message and exit.'
+
+complete -c orchctl -n '__orchctl_at \'lease release\'' -l lease -r -f -d 'What \'lease take\' printed.'
+complete -c orchctl -n '__orchctl_at \'lease release\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'lease release\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'lease release\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'lease release\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'lease release\' 1' -f -k -a '(__orchctl_candidates live)'
+
+complete -c orchctl -n '__orchctl_at \'lease show\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'lease show\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'lease show\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'lease show\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'lease show\' 1' -f -k -a '(__orchctl_candidates live)'
+
+complete -c orchctl -n '__orchctl_at \'lease take\'' -l ttl -r -f -d 'How long it lasts. [default: 10m]'
+complete -c orchctl -n '__orchctl_at \'lease take\'' -l force -d 'Take it from whoever holds it; that one is told.'
+complete -c orchctl -n '__orchctl_at \'lease take\'' -l wait -r -f -d 'Wait so long for it to be free.'
+complete -c orchctl -n '__orchctl_at \'lease take\'' -l lease -r -f -d 'What \'lease take\' printed.'
+complete -c orchctl -n '__orchctl_at \'lease take\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'lease take\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'lease take\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'lease take\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'lease take\' 1' -f -k -a '(__orchctl_candidates live)'
+
+complete -c orchctl -n '__orchctl_at \'lease transfer\'' -l to -r -f -d 'An attached viewer, by its name or its manager. [required]'
+complete -c orchctl -n '__orchctl_at \'lease transfer\'' -l return -d 'Have it back when that one lets go.'
+complete -c orchctl -n '__orchctl_at \'lease transfer\'' -l lease -r -f -d 'What \'lease take\' printed.'
+complete -c orchctl -n '__orchctl_at \'lease transfer\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'lease transfer\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'lease transfer\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'lease transfer\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'lease transfer\' 1' -f -k -a '(__orchctl_candidates live)'
 
 complete -c orchctl -n '__orchctl_at \'kill\'' -s s -l signal -r -f -a 'ABRT ALRM BUS CHLD CONT FPE HUP ILL INT KILL PIPE PROF QUIT SEGV STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ' -d 'Ask with this signal, not HUP and TERM.'
 complete -c orchctl -n '__orchctl_at \'kill\'' -l grace -r -f -d 'Before it is done by force. [default: 5s]'
@@ -680,4 +732,4 @@ complete -c orchctl -n '__orchctl_at \'schema\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'schema\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
 complete -c orchctl -n '__orchctl_at \'schema\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
 complete -c orchctl -n '__orchctl_at \'schema\'' -s h -l help -d 'Show this message and exit.'
-complete -c orchctl -n '__orchctl_argument \'schema\' 1' -f -a 'session sessions done-to result history tail event search screen export wait expected sent interrupted kill pruned verify supervisor supervisor-stopped supervisor-restarted supervisor-log audit limits settings setting settings-path settings-check doctor completion error'
+complete -c orchctl -n '__orchctl_argument \'schema\' 1' -f -a 'session sessions done-to result history tail event search screen export wait expected sent interrupted lease lease-taken lease-released lease-transferred kill pruned verify supervisor supervisor-stopped supervisor-restarted supervisor-log audit limits settings setting settings-path settings-check doctor completion error'

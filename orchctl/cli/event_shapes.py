@@ -76,6 +76,19 @@ class InputEvent(_Event):
     bytes: int
     interrupt: bool = False
     action: str = ""
+    viewer: str = ""
+
+
+@_shape
+class LeaseEvent(_Event):
+    """The right to type passed from `before` to `holder`, null being nobody; `who` manages the new one, or the old."""
+
+    type: Literal["lease"]
+    reason: Literal["taken", "forced", "released", "idle", "expired", "gone", "transferred", "returned", "closed"]
+    holder: str | None
+    before: str | None
+    terminal: str | None
+    epoch: int
 
 
 @_shape
@@ -146,6 +159,7 @@ Event = (
     | CommandStartedEvent
     | CommandFinishedEvent
     | InputEvent
+    | LeaseEvent
     | ErrorEvent
     | GapEvent
     | LimitEvent

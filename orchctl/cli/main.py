@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pause": ("control", "Stop everything a session runs."),
     "unpause": ("control", "Let a paused session go on."),
     "restart": ("control", "End what a session runs and start it again."),
+    "lease": ("leases", "Say who may type into a session."),
     "kill": ("kills", "End sessions."),
     "kill-by-manager": ("kills", "End every session of a manager and below it."),
     "verify": ("verify", "Check every file of the store."),

@@ -16,6 +16,7 @@ from orchctl.cli import upkeep_shapes as upkeep
 from orchctl.cli.event_shapes import Event
 from orchctl.client.limits import LimitRow
 from orchctl.model.command import Command
+from orchctl.model.lease import Lease, Viewer
 from orchctl.model.screen import Screen
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport, RestartReport, SupervisorStatus
@@ -70,6 +71,29 @@ class Sent:
     """How much was typed."""
 
     bytes: int
+
+
+@_shape
+class Taken:
+    """A lease, and the token that holds it."""
+
+    token: str
+    lease: Lease
+
+
+@_shape
+class Released:
+    """Of which session the lease was let go, as it was named."""
+
+    released: str
+
+
+@_shape
+class LeaseState:
+    """Who may type, and who is attached."""
+
+    lease: Lease | None
+    viewers: tuple[Viewer, ...]
 
 
 @_shape
@@ -167,6 +191,10 @@ SHAPES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "expected": (Expected, ("expect",)),
     "sent": (Sent, ("send",)),
     "interrupted": (Interrupted, ("interrupt",)),
+    "lease": (LeaseState, ("lease show",)),
+    "lease-taken": (Taken, ("lease take",)),
+    "lease-released": (Released, ("lease release",)),
+    "lease-transferred": (Lease, ("lease transfer",)),
     "kill": (KillReport | WouldEnd, ("kill", "kill-by-manager")),
     "pruned": (_pruned, ("prune",)),
     "verify": (VerifyReport, ("verify",)),

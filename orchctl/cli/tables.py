@@ -9,6 +9,7 @@ import click
 
 from orchctl.cli.colour import BAD, STATES, paint
 from orchctl.cli.columns import aligned
+from orchctl.model.lease import Lease
 from orchctl.model.session import Session, State
 
 HEAD = ("ID", "NAME", "MANAGER", "STATE", "TIME", "COMMAND")
@@ -107,3 +108,13 @@ def size(count: float | None) -> str:
 def stamp(at: float | None) -> str | None:
     """Local date and time."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at is not None else None
+
+
+def lease_of(lease: Lease | None) -> str:
+    """Who may type, in one line."""
+    if lease is None:
+        return "free"
+    at = f" at {lease.terminal}" if lease.terminal else ""
+    left = f", {age(lease.expires_at - time.time())} left" if lease.expires_at is not None else ""
+    back = f", then {lease.returns_to}" if lease.returns_to else ""
+    return f"{lease.holder}  {lease.who}{at}{' (away)' if lease.away else ''}{left}{back}"

@@ -33,6 +33,15 @@ from orchctl.protocol.kept import (
     StreamGap,
     StreamTime,
 )
+from orchctl.protocol.leases import (
+    GetLease,
+    LeaseNews,
+    LeaseState,
+    OpenView,
+    ReleaseLease,
+    TakeLease,
+    TransferLease,
+)
 from orchctl.protocol.waiting import Fired, GetTerminal, TerminalModes, WaitFor
 
 __all__ = [
@@ -42,19 +51,26 @@ __all__ = [
     "ExecCommand",
     "Fired",
     "GetHistory",
+    "GetLease",
     "GetTerminal",
+    "LeaseNews",
+    "LeaseState",
+    "OpenView",
     "Prune",
     "Pruned",
     "PutSpool",
     "ReadEvents",
     "ReadOutput",
+    "ReleaseLease",
     "SomeCommands",
     "SomeEvents",
     "StreamBegins",
     "StreamEnds",
     "StreamGap",
     "StreamTime",
+    "TakeLease",
     "TerminalModes",
+    "TransferLease",
     "WaitFor",
 ]
 
@@ -175,6 +191,8 @@ class SendInput:
     once: str
     enter: bool = False  # and then what Enter is there
     own_manager: str = "user"
+    viewer: str = ""  # the secret of whoever types, where it may hold the lease
+    lease_wait_s: float = 0.0  # for another who holds it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +217,7 @@ class ControlSession:
     signal: int = 0
     cols: int = 0
     rows: int = 0
+    viewer: str = ""  # resizing goes with the lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,6 +369,11 @@ Request = (
     | GetHistory
     | WaitFor
     | GetTerminal
+    | OpenView
+    | TakeLease
+    | ReleaseLease
+    | TransferLease
+    | GetLease
     | GetStatus
     | StopSupervisor
     | RestartSupervisor
@@ -364,6 +388,8 @@ Answer = (
     | SomeCommands
     | Fired
     | TerminalModes
+    | LeaseNews
+    | LeaseState
     | Killed
     | Status
     | StreamBegins

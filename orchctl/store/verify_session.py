@@ -115,6 +115,7 @@ class SessionCheck:
         traces = bool(sizes) or not self._names.isdisjoint((layout.ENDED, layout.SEALS, layout.COMMANDS))
         self._check_spec(started=traces or not self._names.isdisjoint((layout.SOCKET, layout.JOURNAL)))
         self._check_commands()
+        self._check_lease()
         return self._check_run(started=traces, has_output=any(sizes.values()))
 
     def read_journal(self, name: str) -> Lines | None:
@@ -158,6 +159,19 @@ class SessionCheck:
             files.say(name, "journal-cut", cut)
         commands = [record.get("command") for record in lines.records]
         self._check_owner(name, [one.get("session") for one in commands if isinstance(one, dict)])
+
+    def _check_lease(self) -> None:
+        """An epoch that comes again, or goes back, would let two write where one may."""
+        lines = self.read_journal(layout.LEASE)
+        if lines is None:
+            return
+        self._check_owner(layout.LEASE, [record.get("session") for record in lines.records])
+        newest = 0
+        for record in lines.records:
+            epoch = number(record, "epoch") or 0
+            if epoch < newest:
+                self._files.say(layout.LEASE, "bad-epoch", f"epoch {epoch} comes after {newest}")
+            newest = max(newest, epoch)
 
     def _torn(self, lines: Lines) -> bool:
         """Whether the end of a journal is torn for good; while a session lives its last line may be under way."""

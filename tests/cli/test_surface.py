@@ -22,10 +22,11 @@ TELL_ITSELF = ("supervisor status", "supervisor stop")  # that none runs is thei
 NAMES = ("live", "shell", "cat", "pipe", "done", "killed", "ended", "gone", "forbidden")
 _CODES = re.compile(r"Exit codes?:(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w+.])(\d{1,3})(?![\w+.]|\s*s\b)")
-# options of commands that do not end by themselves, with the test that uses them
+# options of commands that do not end by themselves, or need somebody who stays, with the test that uses them
 GO_ON = {
     "list": ({"--watch"}, "tests/cli/test_list.py"),
     "events": ({"-f", "--follow"}, "tests/e2e/test_events.py"),
+    "lease transfer": ({"--json"}, "tests/e2e/test_leases.py"),
     "supervisor logs": ({"-f", "--follow"}, "tests/cli/test_supervisor_logs.py"),
 }
 # 4 is a state directory that cannot be used: tests/e2e/test_bad_input.py has every way

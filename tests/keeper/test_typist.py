@@ -247,3 +247,44 @@ def test_what_cannot_be_written_to_takes_nothing(raw: Desk) -> None:
         os.dup2(unwritable.fileno(), raw.master)
     raw.typist.add(1, once(1), b"hello", now=0)
     assert raw.receipts == [(1, 1, 0, wire.TYPED_BLOCKED)]
+
+
+def test_what_was_allowed_under_an_earlier_epoch_is_not_typed(raw: Desk) -> None:
+    raw.typist.add(1, once(1), b"old", now=0, epoch=1)
+    raw.typist.raise_fence(2, now=0)
+    raw.typist.add(1, once(2), b"late", now=0, epoch=1)
+    raw.typist.add(2, once(3), b"new", now=0, epoch=2)
+    raw.typist.add(3, once(4), b"of nobody", now=0)
+    assert raw.read(15) == b"oldnewof nobody"
+    assert raw.receipts == [
+        (1, 1, 3, wire.TYPED_ALL), (1, 2, 0, wire.TYPED_STALE), (2, 3, 3, wire.TYPED_ALL), (3, 4, 9, wire.TYPED_ALL),
+    ]  # fmt: skip
+
+
+def test_an_input_of_a_newer_epoch_raises_the_fence_itself(raw: Desk) -> None:
+    raw.typist.add(1, once(1), b"new", now=0, epoch=5)
+    raw.typist.add(1, once(2), b"old", now=0, epoch=4)
+    raw.typist.raise_fence(3, now=0)
+    raw.typist.add(1, once(3), b"old", now=0, epoch=3)
+    assert [outcome for *_, outcome in raw.receipts] == [wire.TYPED_ALL, wire.TYPED_STALE, wire.TYPED_STALE]
+
+
+def test_what_waits_when_the_epoch_ends_is_never_typed_and_says_how_much_was(raw: Desk) -> None:
+    raw.typist.add(1, once(1), BIG, now=0, epoch=1)
+    raw.typist.add(1, once(2), b"waits", now=0, epoch=1)
+    raw.typist.raise_fence(2, now=0)
+    (_, _, taken, begun), waited = raw.receipts
+    assert (begun, waited) == (wire.TYPED_STALE, (1, 2, 0, wire.TYPED_STALE))
+    assert raw.read(taken) == BIG[:taken]
+    assert not raw.typist.busy
+    raw.typist.add(2, once(2), b"again", now=0, epoch=2)
+    raw.typist.add(2, once(1), BIG, now=0, epoch=2)
+    assert raw.read(5) == b"again"
+    assert raw.receipts[2:] == [(2, 2, 5, wire.TYPED_ALL), (2, 1, taken, wire.TYPED_STALE)]
+
+
+def test_an_input_that_was_typed_says_so_also_when_its_epoch_is_over(raw: Desk) -> None:
+    raw.typist.add(1, once(1), b"old", now=0, epoch=1)
+    raw.typist.raise_fence(2, now=0)
+    raw.typist.add(2, once(1), b"old", now=0, epoch=1)
+    assert raw.receipts == [(1, 1, 3, wire.TYPED_ALL), (2, 1, 3, wire.TYPED_ALL)]

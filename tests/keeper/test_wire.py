@@ -97,3 +97,19 @@ def test_frames_about_what_runs_look_as_they_have_always_looked(kind: int, paylo
 def test_numbers_with_a_meaning_never_change_it() -> None:
     assert (wire.TYPED_ALL, wire.TYPED_BLOCKED, wire.TYPED_TOO_LONG) == (0, 1, 2)
     assert (wire.LIMIT_BYTES, wire.ONCE_BYTES) == (1 << 20, 16)
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "expected"),
+    [
+        (wire.FENCE, wire.OFFSET.pack(258), b"F\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x01\x02"),
+        (wire.INPUT_AT, wire.OFFSET.pack(3) + ONCE + b"x", b"U\x00\x00\x00\x19" + bytes(7) + b"\x03" + ONCE + b"x"),
+    ],
+)
+def test_frames_about_epochs_look_as_they_have_always_looked(kind: int, payload: bytes, expected: bytes) -> None:
+    assert wire.frame(kind, payload) == expected
+    assert list(wire.Decoder().feed(expected)) == [(kind, payload)]
+
+
+def test_words_about_epochs_never_change_their_meaning() -> None:
+    assert (wire.TYPED_STALE, wire.FENCING) == (3, "fence")

@@ -59,3 +59,45 @@ def test_the_receipt_of_a_pair_that_ended_is_heard_although_it_could_not_be_spok
         return receipt
 
     assert asyncio.run(main()) == (2, wire.TYPED_ALL)
+
+
+def _said(hello: dict[str, object], tmp_path: Path) -> list[tuple[int, bytes]]:
+    """What a pair that greets so hears of a fence and two inputs."""
+    one, two = b"1" * wire.ONCE_BYTES, b"2" * wire.ONCE_BYTES
+
+    async def main() -> list[tuple[int, bytes]]:
+        ours, theirs = socket.socketpair()
+        link = PairLink(str(tmp_path), lambda: None)
+        link.fence(6)
+        tending = asyncio.create_task(link.tend(ours))
+        early = asyncio.create_task(link.type(one, b"early", 6))
+        await asyncio.sleep(0)
+        theirs.sendall(wire.frame(wire.HELLO, json.dumps(hello).encode()))
+        await asyncio.wait_for(link.greeted.wait(), 60)
+        link.fence(7)
+        answer = asyncio.create_task(link.type(two, b"answer"))
+        await asyncio.sleep(0)
+        for once in (one, two):
+            theirs.sendall(wire.frame(wire.TYPED, wire.RECEIPT.pack(once, 1, wire.TYPED_ALL)))
+        await asyncio.wait_for(asyncio.gather(early, answer), 60)
+        heard = theirs.recv(1 << 16)
+        theirs.close()
+        await asyncio.wait_for(tending, 60)
+        return [frame for frame in wire.Decoder().feed(heard) if frame[0] != wire.HOLD]
+
+    return asyncio.run(main())
+
+
+def test_a_pair_that_knows_epochs_is_told_the_fence_before_anything_is_typed(tmp_path: Path) -> None:
+    one, two, epoch = b"1" * wire.ONCE_BYTES, b"2" * wire.ONCE_BYTES, wire.OFFSET.pack
+    assert _said({"protocol": 1, "features": [wire.FENCING]}, tmp_path) == [
+        (wire.FENCE, epoch(6)),
+        (wire.INPUT_AT, epoch(6) + one + b"early"),
+        (wire.FENCE, epoch(7)),
+        (wire.INPUT_AT, epoch(7) + two + b"answer"),
+    ]
+
+
+def test_a_pair_of_an_older_build_is_spoken_to_in_the_words_it_knows(tmp_path: Path) -> None:
+    one, two = b"1" * wire.ONCE_BYTES, b"2" * wire.ONCE_BYTES
+    assert _said({"protocol": 1}, tmp_path) == [(wire.INPUT, one + b"early"), (wire.INPUT, two + b"answer")]

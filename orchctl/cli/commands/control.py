@@ -11,6 +11,7 @@ from orchctl.cli.app import DURATION, SIGNAL, TERMINAL_SIZE, App, pass_app
 from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.forms import Form, forms
 from orchctl.cli.progress import progress
+from orchctl.cli.tokens import lease_option
 from orchctl.errors import OrchctlError
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
@@ -96,20 +97,22 @@ def restart_command(app: App, selection: Selection, grace_s: float, form: Form) 
 
 
 @click.command("resize")
+@lease_option
 @sessions_argument()
 @click.argument("size", type=TERMINAL_SIZE, metavar="COLSxROWS")
 @forms
 @pass_app
-def resize_command(app: App, selection: Selection, size: tuple[int, int], form: Form) -> None:
+def resize_command(app: App, selection: Selection, size: tuple[int, int], viewer: str, form: Form) -> None:
     """Give SESSIONS' terminals another size; their programs are told.
 
     \b
     orchctl resize work 132x50
 
     \b
-    Exit codes: 0; 2 usage; 3 no such session, or it has ended; 8 no supervisor answers.
+    Exit codes: 0; 2 usage; 3 no such session, or it has ended; 5 somebody else holds the
+    lease; 8 no supervisor answers.
     """
-    _do(app, selection, form, lambda client, session: client.control(session, "resize", size=size))
+    _do(app, selection, form, lambda client, session: client.control(session, "resize", size=size, viewer=viewer))
 
 
 @click.command("pause")

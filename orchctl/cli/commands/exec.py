@@ -13,6 +13,7 @@ import click
 from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
 from orchctl.cli.forms import Form, forms
 from orchctl.cli.interrupts import PassOn, end_by_signal
+from orchctl.cli.tokens import lease_option, lease_wait_option
 from orchctl.cli.words import leading_options
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.client.output import write_all
@@ -55,6 +56,8 @@ class ExecCommand(click.Command):
 )
 @click.option("--max-output", type=SIZE_BYTES, metavar="SIZE", help="Show no more than this; the rest is in the log.")
 @click.option("--wait-prompt", "wait_prompt_s", type=DURATION, metavar="D", help="Wait so long for a prompt.")
+@lease_option
+@lease_wait_option
 @click.option("--detach", is_flag=True, help="Start it and come back; it goes on.")
 @click.option("--no-record", is_flag=True, help="Keep it out of the session's history.")
 @click.argument("session")
@@ -76,7 +79,8 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form
 
     \b
     Exit codes: the command's own, 128+N for signal N; 124 timed out; 125 any trouble of
-    orchctl's, such as a shell that is not at its prompt (the last line on stderr says which).
+    orchctl's, such as a shell that is not at its prompt, or another who holds the lease (the
+    last line on stderr says which).
     """
     options = Options(
         stdin=sys.stdin.buffer.read() if given["with_stdin"] else None,
@@ -90,6 +94,8 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form
         timeout_s=given["timeout_s"],
         kill_after_s=given["kill_after_s"],
         wait_prompt_s=given["wait_prompt_s"],
+        viewer=given["viewer"],
+        lease_wait_s=given["lease_wait_s"],
     )
     what = _command(command, given["text"], given["script"])
     with app.client() as client:

@@ -12,6 +12,7 @@ import click
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.forms import Form, forms
 from orchctl.cli.keys import Key
+from orchctl.cli.tokens import lease_option, lease_wait_option
 from orchctl.model.stream import Chunk
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _PASTE_MODE = re.compile(rb"\x1b\[\?2004([hl])")
 @click.option("--stdin", "with_stdin", is_flag=True, help="Type what comes on stdin, byte for byte.")
 @click.option("--hex", "as_hex", is_flag=True, help="TEXT is bytes in hexadecimal, such as '1b 5b 41'.")
 @click.option("--once", metavar="ID", help="Typed once, however often it is sent with this id.")
+@lease_option
+@lease_wait_option
 @click.argument("session")
 @click.argument("text", nargs=-1)
 @forms
@@ -42,6 +45,8 @@ def send_command(
     with_stdin: bool,
     as_hex: bool,
     once: str | None,
+    viewer: str,
+    lease_wait_s: float,
     form: Form,
 ) -> None:
     """Type TEXT into SESSION and press Enter. Words are joined by spaces.
@@ -59,7 +64,7 @@ def send_command(
 
     \b
     Exit codes: 0 typed; 2 usage; 3 no such session, or it has ended; 5 not all could be
-    typed; 8 no supervisor answers.
+    typed, or somebody else holds the lease; 8 no supervisor answers.
     """
     if bool(text) + with_stdin > 1 or (as_hex and not text):
         raise click.UsageError("Give TEXT or --stdin; --hex is for TEXT.")
@@ -71,11 +76,13 @@ def send_command(
         if paste and data and _wants_marks(client, session):
             data = b"\x1b[200~" + data.replace(b"\x1b[201~", b"") + b"\x1b[201~"  # nothing may end it early
         if enter and keys:
-            client.send(session, data, enter=True, once=once and f"{once}/text")
+            client.send(
+                session, data, enter=True, once=once and f"{once}/text", viewer=viewer, lease_wait_s=lease_wait_s
+            )
             data, enter = b"", False
         data += b"".join(keys)
         if data or enter:
-            client.send(session, data, enter=enter, once=once)
+            client.send(session, data, enter=enter, once=once, viewer=viewer, lease_wait_s=lease_wait_s)
     form.one({"bytes": len(data)})
 
 

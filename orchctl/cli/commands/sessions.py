@@ -145,6 +145,7 @@ def _fields(session: Session) -> list[tuple[str, str]]:
         "exit_code": session.exit_code,
         "signal": session.signal,
         "waiting": session.waiting.value,
+        "lease": tables.lease_of(session.lease) if session.lease is not None else None,
         "stalled": session.stalled,
         "leftover": " ".join(map(str, session.leftover)) or None,
         "cpu": f"{session.cpu:.2f} s" if session.cpu is not None else None,

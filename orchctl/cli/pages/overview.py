@@ -66,6 +66,7 @@ ENVIRONMENT = {
     "ORCHCTL_STATE_DIR": "The state directory, an absolute path. It must belong to the user alone.",
     "ORCHCTL_MANAGER": "The caller's own manager; user if it is not set. It is set in every session.",
     "ORCHCTL_SESSION": "Set in every session to its id.",
+    "ORCHCTL_LEASE": "What --lease says: the token that 'lease take' printed.",
 }
 _FILES = {
     "~/.local/state/orchctl/MACHINE/": "The state directory, unless ORCHCTL_STATE_DIR says otherwise. MACHINE is the "

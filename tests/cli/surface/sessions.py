@@ -41,6 +41,7 @@ TABLE: dict[str, list[Row]] = {
             exec {shell} --script {file}
             exec {shell} --tty-stdin --kill-after 1s --max-output 10 --wait-prompt 5s --timeout 1m true
             exec {shell} --no-record -q true
+            exec {shell} --lease 0123456789abcdef0123456789abcdef --lease-wait 1s true
             """
         ),
         Row("exec {shell} --json true", sees='"status": "exited"'),
@@ -137,10 +138,12 @@ TABLE: dict[str, list[Row]] = {
             send {cat} -q text
             send {cat} --quiet text
             send {cat} --template {{bytes}} text
+            send {cat} --lease 0123456789abcdef0123456789abcdef --lease-wait 1s text
             """
         ),
         Row("send {cat} --stdin", stdin="bytes\n"),
         Row("send {cat}", 2),
+        Row("send {cat} --lease word text", 2),
         Row("send nobody text", 3),
         Row("send {ended} text", 3),
         Row("send {cat} --stdin", 5, stdin="x" * 5000),
@@ -271,10 +274,13 @@ TABLE: dict[str, list[Row]] = {
             resize --label a=b 90x20
             resize --repo {dir} 90x20
             resize --all 90x20 --template {{cols}}
+            resize --lease 0123456789abcdef0123456789abcdef {cat} 90x20
             """
         ),
         Row("resize {cat} 0x0", 2),
         Row("resize nobody 80x24", 3),
+        Row("lease take {cat}"),
+        Row("resize {cat} 90x20", 5),
     ],
     "pause": [
         *rows(
