@@ -23,6 +23,7 @@ from orchctl.protocol.commands import (
     SomeCommands,
 )
 from orchctl.protocol.kept import (
+    AckOutput,
     Prune,
     Pruned,
     ReadEvents,
@@ -31,11 +32,13 @@ from orchctl.protocol.kept import (
     StreamBegins,
     StreamEnds,
     StreamGap,
+    StreamSnapshot,
     StreamTime,
 )
 from orchctl.protocol.waiting import Fired, GetTerminal, TerminalModes, WaitFor
 
 __all__ = [
+    "AckOutput",
     "CommandBegins",
     "CommandEnds",
     "DetachCommand",
@@ -53,6 +56,7 @@ __all__ = [
     "StreamBegins",
     "StreamEnds",
     "StreamGap",
+    "StreamSnapshot",
     "StreamTime",
     "TerminalModes",
     "WaitFor",
@@ -336,6 +340,7 @@ Request = (
     | GetSession
     | WaitSession
     | ReadOutput
+    | AckOutput
     | ReadEvents
     | Prune
     | SendInput
@@ -367,6 +372,7 @@ Answer = (
     | Killed
     | Status
     | StreamBegins
+    | StreamSnapshot
     | StreamGap
     | StreamTime
     | StreamEnds

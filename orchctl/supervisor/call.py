@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orchctl.protocol import codec, framing
 from orchctl.protocol.messages import Answer
+from orchctl.supervisor.flow import Flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class Call:
     number: int
     writer: asyncio.StreamWriter
     peer: int = 0
+    flows: dict[int, Flow] = field(default_factory=dict, compare=False)  # of this connection's streams, by number
 
     async def say(self, answer: Answer) -> None:
         """Send one message."""
