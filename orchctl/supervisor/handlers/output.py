@@ -77,7 +77,7 @@ async def _snapshot(
     """What the terminal shows, if it is wanted; retention leaves alone what comes after it."""
     if not asked.snapshot:
         return None
-    if any(start not in (None, False) for start in _starts(asked)):
+    if any(start is not None and start is not False for start in _starts(asked)):
         raise BadInput("a snapshot is where the stream begins: no offset, lines or time beside it")
     if session.spec.backend != "pty":
         raise Conflict(f"session {session.run.name or session.spec.id} has no terminal", code="no-terminal")
