@@ -23,8 +23,10 @@ async def send_range(
         if data:
             if flow is not None:
                 flow.sent(len(data))
-            await call.send_output(offset, data)
+            call.write_output(offset, data)
             offset += len(data)
+            del data  # readers that do not read are many
+            await call.writer.drain()
             continue
         gap = log.gap(offset)
         if gap is None:
