@@ -31,6 +31,8 @@ __all__ = [
     "Gap",
     "Happened",
     "KillReport",
+    "Lease",
+    "LeaseState",
     "Line",
     "Options",
     "OrchctlError",
@@ -51,6 +53,7 @@ __all__ = [
     "State",
     "SupervisorStatus",
     "Traffic",
+    "Viewer",
     "Waiting",
     "__version__",
     "errors",
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
     from orchctl.client.several import Reader, SeveralOutputs
     from orchctl.errors import OrchctlError
     from orchctl.model.command import Command, CommandStatus, Result
+    from orchctl.model.lease import Lease, Viewer
     from orchctl.model.screen import Screen, Size
     from orchctl.model.search import Count, Line
     from orchctl.model.selection import Selection
@@ -81,6 +85,7 @@ if TYPE_CHECKING:
     from orchctl.model.supervisor import KillReport, RestartReport, SupervisorStatus
     from orchctl.model.waiting import Expected, Happened
     from orchctl.protocol.kept import Pruned
+    from orchctl.protocol.leases import LeaseState
 
 _HOMES = {
     "AsyncClient": "orchctl.client.aio.client",
@@ -102,6 +107,8 @@ _HOMES = {
     "Gap": "orchctl.model.stream",
     "Happened": "orchctl.model.waiting",
     "KillReport": "orchctl.model.supervisor",
+    "Lease": "orchctl.model.lease",
+    "LeaseState": "orchctl.protocol.leases",
     "Line": "orchctl.model.search",
     "Options": "orchctl.client.exec",
     "OrchctlError": "orchctl.errors",
@@ -122,6 +129,7 @@ _HOMES = {
     "State": "orchctl.model.session",
     "SupervisorStatus": "orchctl.model.supervisor",
     "Traffic": "orchctl.model.session",
+    "Viewer": "orchctl.model.lease",
     "Waiting": "orchctl.model.session",
 }
 

@@ -17,6 +17,7 @@ from orchctl.client import start
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.gathering import Gathering
 from orchctl.client.handle import SessionHandle
+from orchctl.client.leasing import Leasing
 from orchctl.client.looking import Looking
 from orchctl.client.patience import Patience
 from orchctl.client.places import Places
@@ -41,7 +42,7 @@ P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
 R = TypeVar("R")
 
 
-class Client(Places, Supervising, Gathering, Looking):
+class Client(Places, Supervising, Gathering, Looking, Leasing):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
     def __init__(
@@ -130,8 +131,21 @@ class Client(Places, Supervising, Gathering, Looking):
         """A session that is there, by id, name, prefix or `@last`."""
         return SessionHandle(self, self.info(text))
 
-    def send(self, session: str, data: bytes, *, enter: bool = False, once: str | None = None) -> None:
-        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once."""
+    def send(
+        self,
+        session: str,
+        data: bytes,
+        *,
+        enter: bool = False,
+        once: str | None = None,
+        viewer: str = "",
+        lease_wait_s: float = 0.0,
+    ) -> None:
+        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once.
+
+        Where somebody holds the lease, it is refused unless `viewer` is its holder's secret, or the lease becomes
+        free within `lease_wait_s`.
+        """
         import secrets
 
         once = once or secrets.token_hex(16)
@@ -142,6 +156,8 @@ class Client(Places, Supervising, Gathering, Looking):
                 data_b64=base64.b64encode(data[part : part + PART_BYTES]).decode("ascii"),
                 once=f"{once}/{part}",
                 enter=enter and part + PART_BYTES >= len(data),
+                viewer=viewer,
+                lease_wait_s=lease_wait_s,
             )
             self._ask(asked, messages.Done)
 
@@ -161,6 +177,8 @@ class Client(Places, Supervising, Gathering, Looking):
         timeout_s: float | None = None,
         kill_after_s: float = 2.0,
         wait_prompt_s: float | None = None,
+        viewer: str = "",
+        lease_wait_s: float = 0.0,
         max_output: int | None = None,
     ) -> Result:
         """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended."""
@@ -178,6 +196,8 @@ class Client(Places, Supervising, Gathering, Looking):
             timeout_s=timeout_s,
             kill_after_s=kill_after_s,
             wait_prompt_s=wait_prompt_s,
+            viewer=viewer,
+            lease_wait_s=lease_wait_s,
         )
         return collect(self.run(session, command, options), limit_bytes=max_output)
 
@@ -202,8 +222,10 @@ class Client(Places, Supervising, Gathering, Looking):
         """What Ctrl-C does in that terminal."""
         self._ask(messages.InterruptSession(session=session, own_manager=self._own_manager), messages.Done)
 
-    def control(self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0)) -> Session:
-        """`signal`, `resize`, `pause` or `unpause` it."""
+    def control(
+        self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0), viewer: str = ""
+    ) -> Session:
+        """`signal`, `resize`, `pause` or `unpause` it; where somebody holds the lease, only its holder resizes."""
         asked = messages.ControlSession(
             session=session,
             own_manager=self._own_manager,
@@ -211,6 +233,7 @@ class Client(Places, Supervising, Gathering, Looking):
             signal=signal,
             cols=size[0],
             rows=size[1],
+            viewer=viewer,
         )
         return self._ask(asked, messages.OneSession).session
 

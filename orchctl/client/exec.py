@@ -47,6 +47,8 @@ class Options:
     timeout_s: float | None = None
     kill_after_s: float = 2.0
     wait_prompt_s: float | None = None
+    viewer: str = ""
+    lease_wait_s: float = 0.0
 
 
 class ExecOptions(TypedDict, total=False):
@@ -63,6 +65,8 @@ class ExecOptions(TypedDict, total=False):
     timeout_s: float | None
     kill_after_s: float
     wait_prompt_s: float | None
+    viewer: str
+    lease_wait_s: float
     max_output: int | None
 
 
@@ -170,6 +174,8 @@ class CommandReading:
             timeout_s=options.timeout_s,
             kill_after_s=options.kill_after_s,
             wait_prompt_s=options.wait_prompt_s,
+            viewer=options.viewer,
+            lease_wait_s=options.lease_wait_s,
         )
         return asked, parts
 

@@ -12,6 +12,7 @@ OWNER = "owner"  # beside the sessions: the process that everything here ends wi
 SEALS = "seals.jnl"  # what of the output is safe from power loss
 ENDED = "ended.json"  # the last word on a session that is over
 COMMANDS = "commands.jnl"  # what was run in its shell
+LEASE = "lease.jnl"  # who may type
 SHELL = "shell"  # what its shell sources
 
 

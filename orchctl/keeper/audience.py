@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import struct
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from orchctl.keeper import wire
+from orchctl.keeper.pair import Pair
 
 HEAR_BYTES = 1 << 16
 _PEER = struct.Struct("3i")
@@ -113,3 +115,9 @@ def peer_uid(connection: socket.socket) -> int:
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
     uid: int = _PEER.unpack(credentials)[1]
     return uid
+
+
+def hello(shared: Pair, mover: int, stalled: str = "") -> bytes:
+    """What every connection hears first."""
+    words = {"protocol": 1, "keeper": shared.keeper, "mover": mover, "child": shared.child, "stalled": stalled}
+    return wire.frame(wire.HELLO, json.dumps(words | {"features": [wire.FENCING]}).encode("ascii"))

@@ -15,10 +15,11 @@ from dataclasses import replace
 
 from orchctl.core import journal, layout, segments
 from orchctl.keeper import child, killing, pair, plan, process, tree
+from orchctl.keeper.audience import hello
 from orchctl.keeper.footing import follow_log
 from orchctl.keeper.keeper import AGAIN_S, BecomeMover, Keeper
 from orchctl.keeper.limits import Limits
-from orchctl.keeper.mover import Mover, Orphaned, hello
+from orchctl.keeper.mover import Mover, Orphaned
 from orchctl.keeper.pair import Pair
 
 _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP)

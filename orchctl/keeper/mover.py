@@ -20,9 +20,10 @@ from collections.abc import Callable
 from orchctl.core import layout
 from orchctl.disk import REAL
 from orchctl.keeper import child, killing, look, pair, plan, tree, wire
-from orchctl.keeper.audience import Audience, received
+from orchctl.keeper.audience import Audience, hello, received
 from orchctl.keeper.clockwork import Clockwork
 from orchctl.keeper.conduit import Closed, Conduit, PipesConduit
+from orchctl.keeper.fence import Fence
 from orchctl.keeper.holds import Holds
 from orchctl.keeper.pair import Pair
 from orchctl.keeper.segments import SegmentWriter
@@ -66,7 +67,7 @@ class Mover:
         self._typed_at = 0
         self._watching: dict[int, int] = {}
         self._asking: dict[bytes, int] = {}  # who waits for the keeper's word on who waits for input
-        self._typist = Typist(shared.master, self._receipt, terminal=shared.terminal)
+        self._typist = Typist(shared.master, self._receipt, terminal=shared.terminal, fence=Fence(shared))
         self._poll = select.poll()
         self._armed: dict[int, int] = {}
         self._handlers: dict[int, Callable[[int], None]] = {}
@@ -283,12 +284,19 @@ class Mover:
         (self._watching[fd],) = wire.OFFSET.unpack(payload)
         self._tell_watchers()
 
-    def _type(self, fd: int, payload: bytes) -> None:
-        self._active_at = time.monotonic()
+    def _type(self, fd: int, payload: bytes, epoch: int | None = None) -> None:
+        now = self._active_at = time.monotonic()
         before = self._log.end + self._conduit.pending
         once, data = payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :]
-        if self._typist.add(fd, once, data, time.monotonic()) and not once.startswith(wire.ANSWER):
+        if self._typist.add(fd, once, data, now, epoch) and not once.startswith(wire.ANSWER):
             self._typed_at = before
+
+    def _type_at(self, fd: int, payload: bytes) -> None:
+        self._type(fd, payload[wire.OFFSET.size :], *wire.OFFSET.unpack_from(payload))
+
+    def _raise_fence(self, _: int, payload: bytes) -> None:
+        (epoch,) = wire.OFFSET.unpack(payload)
+        self._typist.raise_fence(epoch, time.monotonic())
 
     def _resize(self, _: int, payload: bytes) -> None:
         cols, rows = wire.SIZE.unpack(payload)
@@ -385,10 +393,6 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.KEEP_ENVIRONMENT: Mover._keep_environment,
     wire.DOES_IT_WAIT: Mover._does_it_wait,
     wire.ECHO: Mover._echo,
+    wire.FENCE: Mover._raise_fence,
+    wire.INPUT_AT: Mover._type_at,
 }
-
-
-def hello(shared: Pair, mover: int, stalled: str = "") -> bytes:
-    """What every connection hears first."""
-    words = {"protocol": 1, "keeper": shared.keeper, "mover": mover, "child": shared.child, "stalled": stalled}
-    return wire.frame(wire.HELLO, json.dumps(words).encode("ascii"))

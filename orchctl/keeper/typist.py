@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchctl.keeper import wire
+from orchctl.keeper.fence import Fence
 
 PATIENCE_S = 5.0  # a program that takes no byte for so long does not read its input
 CANONICAL_LIMIT_BYTES = 4095  # the kernel cuts longer lines without a word
@@ -23,16 +24,20 @@ class _Input:
     asker: int
     once: bytes
     data: bytes
+    epoch: int = 0
     taken: int = 0
 
 
 class Typist:
     """Writes to the master without ever blocking; `receipt` is told how each input went."""
 
-    def __init__(self, master: int, receipt: Callable[[int, bytes], None], *, terminal: bool = True) -> None:
+    def __init__(
+        self, master: int, receipt: Callable[[int, bytes], None], *, terminal: bool = True, fence: Fence | None = None
+    ) -> None:
         self._master = master
         self._terminal = terminal  # a pipe has no lines that could be too long
         self._receipt = receipt
+        self._fence = fence or Fence()
         self._queue: deque[_Input] = deque()
         self._receipts: OrderedDict[bytes, bytes] = OrderedDict()
         self._line_bytes = 0  # of the line that is being typed
@@ -43,8 +48,11 @@ class Typist:
         """Whether the master should be polled for room."""
         return bool(self._queue)
 
-    def add(self, asker: int, once: bytes, data: bytes, now: float) -> bool:
-        """Take an input, and say whether it is new; one whose name is known is answered, not typed again."""
+    def add(self, asker: int, once: bytes, data: bytes, now: float, epoch: int | None = None) -> bool:
+        """Take an input, and say whether it is new; one whose name is known is answered, not typed again.
+
+        `epoch` is the one it was allowed under, where the asker knows of epochs.
+        """
         if once in self._receipts:
             self._receipt(asker, self._receipts[once])
             return False
@@ -52,7 +60,12 @@ class Typist:
             if waiting.once == once:
                 waiting.asker = asker
                 return False
-        self._queue.append(_Input(asker, once, data))
+        epoch = self._fence.epoch if epoch is None else epoch
+        if epoch < self._fence.epoch:
+            self._receipt(asker, wire.RECEIPT.pack(once, 0, wire.TYPED_STALE))
+            return False
+        self.raise_fence(epoch, now)
+        self._queue.append(_Input(asker, once, data, epoch))
         self.go_on(now)
         return True
 
@@ -80,6 +93,21 @@ class Typist:
             if first.taken == len(first.data):
                 self._done(wire.TYPED_ALL)
 
+    def raise_fence(self, epoch: int, now: float) -> None:
+        """What was allowed under an earlier epoch and is not typed yet never is."""
+        if not self._fence.raise_to(epoch):
+            return
+        late = [one for one in self._queue if one.epoch < epoch]
+        for one in late:
+            self._queue.remove(one)
+            self.deadline = None
+            receipt = wire.RECEIPT.pack(one.once, one.taken, wire.TYPED_STALE)
+            if one.taken:  # asked for again, its beginning must not be typed twice
+                self._remember(one.once, receipt)
+            self._receipt(one.asker, receipt)
+        if late:
+            self.go_on(now)
+
     def check(self, now: float) -> None:
         """Give up on an input that nobody reads."""
         if self.deadline is not None and now >= self.deadline and self._queue:
@@ -89,10 +117,13 @@ class Typist:
     def _done(self, outcome: int) -> None:
         first = self._queue.popleft()
         self.deadline = None
-        self._receipts[first.once] = wire.RECEIPT.pack(first.once, first.taken, outcome)
+        self._remember(first.once, wire.RECEIPT.pack(first.once, first.taken, outcome))
+        self._receipt(first.asker, self._receipts[first.once])
+
+    def _remember(self, once: bytes, receipt: bytes) -> None:
+        self._receipts[once] = receipt
         if len(self._receipts) > _REMEMBERED:
             self._receipts.popitem(last=False)
-        self._receipt(first.asker, self._receipts[first.once])
 
     def _cut_by_kernel(self, data: bytes) -> bool:
         """Whether a line, with what was typed of it before, is longer than line mode takes."""

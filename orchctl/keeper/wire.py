@@ -29,9 +29,13 @@ WHO_IS_LEFT = ord("Q")  # tell me which processes run besides the program
 KEEP_ENVIRONMENT = ord("E")  # another run will follow: write down the environment that this one was started with
 DOES_IT_WAIT = ord("A")  # u64 of the asker's choice: tell me whether anybody in it sleeps until there is input
 ECHO = ord("O")  # u32: 1 has the terminal show what is typed, 0 not
+FENCE = ord(
+    "F"
+)  # u64 epoch: from now on type nothing that was allowed under an earlier one; a pair with FENCING knows it
+INPUT_AT = ord("U")  # u64 epoch it was allowed under, then as INPUT; the same
 
 # pair → supervisor
-HELLO = ord("h")  # JSON: protocol, keeper, mover, child, stalled
+HELLO = ord("h")  # JSON: protocol, keeper, mover, child, stalled, features
 GREW = ord("g")  # the log grew past what WATCH named
 JOURNAL = ord("j")  # run.jnl grew
 SEEN = ord("s")  # JSON: foreground group, its name, terminal modes, where the last input fell, the program's directory
@@ -45,6 +49,9 @@ TYPED = ord("t")  # 16 bytes of the input's name, u32 bytes taken, u8 outcome
 TYPED_ALL = 0
 TYPED_BLOCKED = 1  # the program does not read; the rest was dropped
 TYPED_TOO_LONG = 2  # a line longer than the terminal takes; nothing was typed
+TYPED_STALE = 3  # the epoch is over; what of it was not typed yet never is
+
+FENCING = "fence"  # a feature: what is typed carries its epoch
 
 LIMIT_BYTES = 1 << 20
 HEAD = struct.Struct(">BI")

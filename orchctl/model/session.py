@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field, replace
 
+from orchctl.model.lease import Lease
+
 
 class State(enum.StrEnum):
     """Where a run stands; `core/lifecycle.py` holds the moves."""
@@ -97,6 +99,7 @@ class Session:
     waiting: Waiting = Waiting.UNKNOWN  # for input; looked at only when asked for
     stalled: str | None = None  # why its output cannot be written just now; the program waits
     output: Output = field(default_factory=Output)
+    lease: Lease | None = None  # who may type now, if not everybody
 
     def without_output(self) -> Session:
         """The same after its output was taken away."""

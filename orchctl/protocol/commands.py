@@ -35,6 +35,8 @@ class ExecCommand:
     timeout_s: float | None = None
     kill_after_s: float = 2.0
     wait_prompt_s: float | None = None
+    viewer: str = ""  # the secret of whoever asks, where it may hold the lease
+    lease_wait_s: float = 0.0  # for another who holds it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

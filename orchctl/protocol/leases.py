@@ -69,6 +69,7 @@ class ReleaseLease:
     session: str
     viewer: str
     own_manager: str = "user"
+    once: str = ""  # names this request: repeated with the same name it is done once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,7 @@ class TransferLease:
     to: str
     give_back: bool = False
     own_manager: str = "user"
+    once: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,15 @@ from orchctl.protocol.kept import (
     StreamSnapshot,
     StreamTime,
 )
+from orchctl.protocol.leases import (
+    GetLease,
+    LeaseNews,
+    LeaseState,
+    OpenView,
+    ReleaseLease,
+    TakeLease,
+    TransferLease,
+)
 from orchctl.protocol.waiting import Fired, GetTerminal, TerminalModes, WaitFor
 
 __all__ = [
@@ -45,12 +54,17 @@ __all__ = [
     "ExecCommand",
     "Fired",
     "GetHistory",
+    "GetLease",
     "GetTerminal",
+    "LeaseNews",
+    "LeaseState",
+    "OpenView",
     "Prune",
     "Pruned",
     "PutSpool",
     "ReadEvents",
     "ReadOutput",
+    "ReleaseLease",
     "SomeCommands",
     "SomeEvents",
     "StreamBegins",
@@ -58,7 +72,9 @@ __all__ = [
     "StreamGap",
     "StreamSnapshot",
     "StreamTime",
+    "TakeLease",
     "TerminalModes",
+    "TransferLease",
     "WaitFor",
 ]
 
@@ -179,6 +195,8 @@ class SendInput:
     once: str
     enter: bool = False  # and then what Enter is there
     own_manager: str = "user"
+    viewer: str = ""  # the secret of whoever types, where it may hold the lease
+    lease_wait_s: float = 0.0  # for another who holds it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +221,7 @@ class ControlSession:
     signal: int = 0
     cols: int = 0
     rows: int = 0
+    viewer: str = ""  # resizing goes with the lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,6 +374,11 @@ Request = (
     | GetHistory
     | WaitFor
     | GetTerminal
+    | OpenView
+    | TakeLease
+    | ReleaseLease
+    | TransferLease
+    | GetLease
     | GetStatus
     | StopSupervisor
     | RestartSupervisor
@@ -369,6 +393,8 @@ Answer = (
     | SomeCommands
     | Fired
     | TerminalModes
+    | LeaseNews
+    | LeaseState
     | Killed
     | Status
     | StreamBegins

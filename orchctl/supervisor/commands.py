@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 from orchctl.core import shells
 from orchctl.core.escalation import Escalation
 from orchctl.core.execution import INTERRUPTED, End, Execution
+from orchctl.core.lease_state import key_of
 from orchctl.core.marks import Mark, MarkScanner
 from orchctl.core.shell import TAG, Newline, Order
 from orchctl.errors import Conflict, OrchctlError
+from orchctl.keeper import wire
 from orchctl.model.command import Command, CommandStatus
 from orchctl.model.values import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
@@ -70,6 +72,8 @@ class Commands:
             session=self._session.spec.id, id=asked.exec_id, number=self._number, text=text, who=asked.own_manager
         )
         running = Running(asked, command)
+        running.viewer = key_of(asked.viewer) if asked.viewer else ""
+        running.lease_until = time.monotonic() + asked.lease_wait_s
         self._by_id[asked.exec_id] = running
         self._waiting.append(running)
         self._arrived.set()
@@ -119,7 +123,8 @@ class Commands:
 
     async def _begin(self, running: Running) -> None:
         """Wait for the prompt, put everything in place, and only then write down that it begins."""
-        asked = running.asked
+        asked, leases = running.asked, self._session.leases
+        await leases.admit(running.viewer, wait_s=max(0.0, running.lease_until - time.monotonic()))
         at = await self._prompt.wait(running)
         running.prompts, running.begin_offset, running.ticks = at.prompts, at.offset, ticks()
         if asked.timeout_s is not None:
@@ -253,7 +258,10 @@ class Commands:
     async def _type(self, running: Running, attempt: int) -> None:
         line = os.fsencode(self._shell.typed_line(self.store.shell, running.asked.exec_id)) + b"\n"
         once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
-        await self._session.pair.type(once, line)
+        epoch = await self._session.leases.admit(running.viewer)
+        _, outcome = await self._session.pair.type(once, line, epoch)
+        if outcome == wire.TYPED_STALE:
+            raise self._session.leases.refusal()
 
     # ends
 
@@ -363,6 +371,7 @@ class Commands:
         )
         running = Running(asked, command, begun=True, prompts=record["prompts"], ticks=record["ticks"])
         running.begin_offset = running.safe_offset = record["begin_offset"]
+        running.viewer = record.get("viewer", "")
         at = record["timeout_at"]
         begins_at = time.monotonic() + at - time.time() if at is not None else None
         running.escalation = Escalation(begins_at, asked.kill_after_s)

@@ -30,6 +30,7 @@ HEAR_BYTES = 1 << 16
 @dataclass(slots=True)
 class _Typing:
     data: bytes
+    epoch: int | None
     done: asyncio.Future[tuple[int, int]]
 
 
@@ -54,6 +55,8 @@ class PairLink:
         self._armed = False
         self._held: int | None = None
         self._known = False  # whether we can say that nobody reads
+        self._features: list[str] | None = None  # of the pair; None until it has said hello
+        self._fence = 0
         self.stalled = ""  # why its log takes no more bytes
         self.greeted = asyncio.Event()
         self.gone = asyncio.Event()
@@ -82,13 +85,22 @@ class PairLink:
             self._armed = True
             self._send(wire.WATCH, wire.OFFSET.pack(seen))
 
-    async def type(self, once: bytes, data: bytes) -> tuple[int, int]:
-        """Type `data`; how many bytes were taken, and the outcome. The same `once` is typed once."""
+    def fence(self, epoch: int) -> None:
+        """From now on nothing is typed that was allowed under an earlier epoch."""
+        self._fence = epoch
+        if epoch and self._features is not None and wire.FENCING in self._features:
+            self._send(wire.FENCE, wire.OFFSET.pack(epoch))
+
+    async def type(self, once: bytes, data: bytes, epoch: int | None = None) -> tuple[int, int]:
+        """Type `data`; how many bytes were taken, and the outcome. The same `once` is typed once.
+
+        `epoch` is the one it was allowed under; None for what nobody needs to be allowed.
+        """
         if self.gone.is_set():
             raise Conflict("the session has ended", code="session-ended")
         if once not in self._typing:
-            self._typing[once] = _Typing(data, asyncio.get_running_loop().create_future())
-            self._send(wire.INPUT, once + data)
+            self._typing[once] = _Typing(data, epoch, asyncio.get_running_loop().create_future())
+            self._send_input(once, self._typing[once])
         try:
             return await asyncio.shield(self._typing[once].done)
         finally:
@@ -184,7 +196,7 @@ class PairLink:
         connection.setblocking(False)
         ear = _Ear(connection, self._hear, self._looked)
         await asyncio.get_running_loop().create_unix_connection(lambda: ear, sock=connection)
-        self._ear = ear
+        self._ear, self._features = ear, None
         try:
             await ear.over
         finally:
@@ -194,7 +206,8 @@ class PairLink:
 
     def _hear(self, kind: int, payload: bytes) -> None:
         if kind == wire.HELLO:
-            self.stalled = str(json.loads(payload).get("stalled", ""))
+            words = json.loads(payload)
+            self.stalled, self._features = str(words.get("stalled", "")), list(words.get("features", ()))
             self._say_again()
             self.greeted.set()
         elif kind == wire.GREW:
@@ -220,8 +233,9 @@ class PairLink:
     def _say_again(self) -> None:
         """A new mover knows nothing of what the last one was asked."""
         self._armed = False
+        self.fence(self._fence)
         for once, typing in self._typing.items():
-            self._send(wire.INPUT, once + typing.data)
+            self._send_input(once, typing)
         for question in self._questions:
             self._send(question.kind, question.payload)
         if self._kill is not None:
@@ -229,6 +243,16 @@ class PairLink:
         if self._held is not None or self._known:  # else readers of a supervisor before us may come back yet
             self.hold(self._held)
         self._known = True
+
+    def _send_input(self, once: bytes, typing: _Typing) -> None:
+        """With its epoch, where the pair understands that; before its hello nobody knows."""
+        if self._features is None:
+            return
+        if wire.FENCING in self._features:
+            epoch = self._fence if typing.epoch is None else typing.epoch
+            self._send(wire.INPUT_AT, wire.OFFSET.pack(epoch) + once + typing.data)
+        else:
+            self._send(wire.INPUT, once + typing.data)
 
     def _send(self, kind: int, payload: bytes) -> None:
         """What does not get through now is said again after the next hello."""

@@ -35,6 +35,8 @@ class Running:
     signalled: bool = False
     program_signalled: bool = False  # and what was in front was not the shell itself
     timed_out: bool = False
+    viewer: str = ""  # the key of whoever asked for it, if it may hold the lease
+    lease_until: float = 0.0  # how long it waits for another who does
     failure: OrchctlError | None = None
     viewers: int = 0
     left_at: float | None = None
@@ -76,6 +78,7 @@ class Running:
             "apart": self.asked.apart,
             "record": self.asked.record,
             "detach": self.asked.detach,
+            "viewer": self.viewer,
             "kill_after_s": self.asked.kill_after_s,
             "timeout_at": self.escalation.begins_at and time.time() + self.escalation.begins_at - time.monotonic(),
         }

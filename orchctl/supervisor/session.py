@@ -14,6 +14,7 @@ from orchctl.core.run import Run
 from orchctl.disk import REAL
 from orchctl.errors import Conflict
 from orchctl.model.session import Output, Session, State
+from orchctl.store.leases import LeaseStore
 from orchctl.store.output import OutputLog
 from orchctl.store.recovery import recover
 from orchctl.store.sessions import Spec
@@ -21,6 +22,7 @@ from orchctl.store.timeline import Timeline
 from orchctl.supervisor.commands import Commands
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.house import House
+from orchctl.supervisor.leases import Leases
 from orchctl.supervisor.news import News
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.readers import Readers
@@ -40,7 +42,9 @@ class SupervisedSession:
             cols=spec.cols, rows=spec.rows, prompts=spec.shell is not None, name=spec.name, labels=dict(spec.labels)
         )
         self.news = News()
-        self.pair = PairLink(store.folder(spec.id), self.look)
+        self.folder = store.folder(spec.id)
+        self.pair = PairLink(self.folder, self.look)
+        self.leases = Leases(self, LeaseStore(self.folder), house.teller, over=over)
         self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
@@ -56,6 +60,8 @@ class SupervisedSession:
         self._journal_end = 0
         self._stalled = ""
         self.look()
+        if self.closed:
+            self.leases.forget()
 
     @property
     def closed(self) -> bool:
@@ -69,8 +75,10 @@ class SupervisedSession:
             if self.commands is not None:
                 name = f"the commands of session {self.spec.id}"  # a mistake there must not cost us the pair
                 tasks.create_task(guarded(name, self._tend_commands(self.commands, tasks)))
+            tasks.create_task(guarded(f"the lease of session {self.spec.id}", self._tend_leases()))
             await self.pair.tend(first)
             self.look()
+            self.leases.wake()
             if not self.closed and self.run.failure is None:
                 await asyncio.to_thread(self._lose)
                 self.look()
@@ -82,6 +90,11 @@ class SupervisedSession:
         await self.pair.greeted.wait()  # before that, the end of the last run is all that is known
         self.look()
         await commands.tend(tasks)
+
+    async def _tend_leases(self) -> None:
+        await self.pair.greeted.wait()
+        self.look()
+        await self.leases.tend()
 
     @property
     def starts_again(self) -> bool:
@@ -141,6 +154,8 @@ class SupervisedSession:
             self._stalled = self.pair.stalled
             said = f"the output cannot be written: {self._stalled}" if self._stalled else "the output is written again"
             self._house.teller.say(self, "error", code="stalled" if self._stalled else "unstalled", message=said)
+        if self.closed:
+            self.leases.wake()
         self.news.tell()
 
     def tell(self) -> None:
@@ -222,6 +237,7 @@ class SupervisedSession:
             uptime=self._uptime(),
             stalled=self.pair.stalled or None,
             output=self.open_log().extent() if with_output else Output(),
+            lease=self.leases.view(),
         )
 
     def _uptime(self) -> float | None:

@@ -12,6 +12,7 @@ from orchctl.client.aio.asking import AsyncAsking
 from orchctl.client.aio.connection import AsyncConnection
 from orchctl.client.aio.gathering import AsyncGathering
 from orchctl.client.aio.handle import AsyncSessionHandle
+from orchctl.client.aio.leasing import AsyncLeasing
 from orchctl.client.aio.looking import AsyncLooking
 from orchctl.client.aio.places import AsyncPlaces
 from orchctl.client.aio.supervising import AsyncSupervising
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from orchctl.client.exec import Options
 
 
-class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, AsyncLooking):
+class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, AsyncLooking, AsyncLeasing):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
     async def spawn(
@@ -94,8 +95,21 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
         """A session that is there, by id, name, prefix or `@last`."""
         return AsyncSessionHandle(self, await self.info(text))
 
-    async def send(self, session: str, data: bytes, *, enter: bool = False, once: str | None = None) -> None:
-        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once."""
+    async def send(
+        self,
+        session: str,
+        data: bytes,
+        *,
+        enter: bool = False,
+        once: str | None = None,
+        viewer: str = "",
+        lease_wait_s: float = 0.0,
+    ) -> None:
+        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once.
+
+        Where somebody holds the lease, it is refused unless `viewer` is its holder's secret, or the lease becomes
+        free within `lease_wait_s`.
+        """
         import secrets
 
         once = once or secrets.token_hex(16)
@@ -106,6 +120,8 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
                 data_b64=base64.b64encode(data[part : part + PART_BYTES]).decode("ascii"),
                 once=f"{once}/{part}",
                 enter=enter and part + PART_BYTES >= len(data),
+                viewer=viewer,
+                lease_wait_s=lease_wait_s,
             )
             await self._ask(asked, messages.Done)
 
@@ -125,6 +141,8 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
         timeout_s: float | None = None,
         kill_after_s: float = 2.0,
         wait_prompt_s: float | None = None,
+        viewer: str = "",
+        lease_wait_s: float = 0.0,
         max_output: int | None = None,
     ) -> Result:
         """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended."""
@@ -143,6 +161,8 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
             timeout_s=timeout_s,
             kill_after_s=kill_after_s,
             wait_prompt_s=wait_prompt_s,
+            viewer=viewer,
+            lease_wait_s=lease_wait_s,
         )
         return await collect(self.run(session, command, options), limit_bytes=max_output)
 
@@ -167,10 +187,18 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
         """What Ctrl-C does in that terminal."""
         await self._ask(messages.InterruptSession(session=session, own_manager=self._own_manager), messages.Done)
 
-    async def control(self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0)) -> Session:
-        """`signal`, `resize`, `pause` or `unpause` it."""
+    async def control(
+        self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0), viewer: str = ""
+    ) -> Session:
+        """`signal`, `resize`, `pause` or `unpause` it; where somebody holds the lease, only its holder resizes."""
         asked = messages.ControlSession(
-            session=session, own_manager=self._own_manager, action=action, signal=signal, cols=size[0], rows=size[1]
+            session=session,
+            own_manager=self._own_manager,
+            action=action,
+            signal=signal,
+            cols=size[0],
+            rows=size[1],
+            viewer=viewer,
         )
         return (await self._ask(asked, messages.OneSession)).session
 

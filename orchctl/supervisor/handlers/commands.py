@@ -8,6 +8,7 @@ import binascii
 import re
 from dataclasses import replace
 
+from orchctl.core.lease_state import key_of
 from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.model.command import Command
 from orchctl.protocol import messages
@@ -33,6 +34,8 @@ async def exec_command(app: Supervisor, call: Call, asked: messages.ExecCommand)
     """Run it, or come back to it; answered by its output and then by how it ended."""
     _check(asked)
     session, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
+    if commands.find(asked.exec_id) is None:  # here and not in the queue, where others would wait behind it
+        await session.leases.admit(key_of(asked.viewer) if asked.viewer else "", wait_s=asked.lease_wait_s)
     running = commands.submit(asked)
     running.enter()
     try:

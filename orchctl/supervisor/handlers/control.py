@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 
 from orchctl.core import environment
+from orchctl.core.lease_state import key_of
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
@@ -25,6 +26,7 @@ async def control(app: Supervisor, call: Call, asked: messages.ControlSession) -
     if asked.action == "signal":
         _signal(session, asked.signal)
     elif asked.action == "resize":
+        await session.leases.admit(key_of(asked.viewer) if asked.viewer else "")
         await _resize(session, asked.cols, asked.rows)
     elif asked.action in ("pause", "unpause"):
         stop = asked.action == "pause"

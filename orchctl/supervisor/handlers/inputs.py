@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import signal
 
+from orchctl.core.lease_state import NAME_DIGITS, key_of
 from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.keeper import wire
 from orchctl.protocol import messages
@@ -27,7 +28,9 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
         data += b"\r" if session.spec.backend == "pty" else b"\n"
     once = hashlib.blake2b(asked.once.encode(), digest_size=wire.ONCE_BYTES).digest()
     before = session.view().output.next_offset
-    taken, outcome = await session.pair.type(once, data)
+    key = key_of(asked.viewer) if asked.viewer else ""
+    epoch = await session.leases.admit(key, keys=True, wait_s=asked.lease_wait_s)
+    taken, outcome = await session.pair.type(once, data, epoch)
     session.typed[asked.own_manager] = max(before, session.typed.get(asked.own_manager, 0))
     if outcome == wire.TYPED_TOO_LONG:
         raise Conflict(
@@ -40,7 +43,10 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
             f"the program does not read its input; {taken} of {len(data)} bytes were typed",
             code="input-blocked",
         )
-    app.house.teller.say(session, "input", who=asked.own_manager, bytes=len(data))
+    if outcome == wire.TYPED_STALE:
+        raise session.leases.refusal()
+    named = {"viewer": key[:NAME_DIGITS]} if key else {}
+    app.house.teller.say(session, "input", who=asked.own_manager, bytes=len(data), **named)
     await call.say(messages.Done())
 
 

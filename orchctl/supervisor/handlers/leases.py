@@ -1,0 +1,67 @@
+"""Who may type: take, let go, hand on, look; and viewers, for as long as they stay."""
+
+from __future__ import annotations
+
+from orchctl.core.lease_state import key_of
+from orchctl.errors import BadInput, NoSuchSession
+from orchctl.protocol import messages
+from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.call import Call
+from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.viewing import View, identity
+
+
+async def open_view(app: Supervisor, call: Call, asked: messages.OpenView) -> None:
+    """Answered at once and at each change; the last answer is that the session is closed."""
+    by = identity(asked.viewer, asked.own_manager, asked.terminal)
+    if asked.read_only and asked.take:
+        raise BadInput("a viewer that only looks on takes no lease", code="read-only")
+    session = _live(app, asked.session, asked.own_manager)
+    view = View(by.key)
+    try:
+        await session.leases.enter(view, by, read_only=asked.read_only)
+        if asked.take:
+            await session.leases.take(by, ttl_s=None, force=True, wait_s=0.0)
+        while True:
+            news = await view.next()
+            await call.say(news)
+            if news.reason == "closed":
+                return
+    finally:
+        session.leases.leave(view)
+
+
+async def take(app: Supervisor, call: Call, asked: messages.TakeLease) -> None:
+    """Answered when it is the asker's, and safe from power loss."""
+    by = identity(asked.viewer, asked.own_manager, asked.terminal)
+    session = _live(app, asked.session, asked.own_manager)
+    await session.leases.take(by, ttl_s=asked.ttl_s, force=asked.force, wait_s=asked.wait_s)
+    await call.say(session.leases.state())
+
+
+async def release(app: Supervisor, call: Call, asked: messages.ReleaseLease) -> None:
+    """Free from now on, or back with whoever gave it."""
+    key = key_of(asked.viewer)
+    session = _live(app, asked.session, asked.own_manager)
+    await session.leases.release(key, asked.once)
+    await call.say(session.leases.state())
+
+
+async def transfer(app: Supervisor, call: Call, asked: messages.TransferLease) -> None:
+    """To somebody who is attached."""
+    key = key_of(asked.viewer)
+    session = _live(app, asked.session, asked.own_manager)
+    await session.leases.transfer(key, asked.to, give_back=asked.give_back, once=asked.once)
+    await call.say(session.leases.state())
+
+
+async def get(app: Supervisor, call: Call, asked: messages.GetLease) -> None:
+    """Of an ended session nobody holds it."""
+    await call.say(app.registry.find(asked.session, asked.own_manager).leases.state())
+
+
+def _live(app: Supervisor, text: str, own_manager: str) -> SupervisedSession:
+    session = app.registry.find(text, own_manager, ended_too=False)
+    if session.closed:
+        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
+    return session
