@@ -6,6 +6,7 @@ time may have done is left open, and then looked up.
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -135,10 +136,15 @@ class Expected:
 
 @dataclass(frozen=True)
 class Somebody:
-    """A viewer: its secret, and what it is known by."""
+    """A viewer: its secret, and who it is."""
 
     secret: str
     who: str
+
+    @property
+    def name(self) -> str:
+        """What everybody knows it by."""
+        return hashlib.blake2b(self.secret.encode(), digest_size=16).hexdigest()[:8]
 
     @classmethod
     def number(cls, number: int) -> Somebody:
@@ -146,4 +152,4 @@ class Somebody:
 
 
 def is_held_by(lease: Lease | None, somebody: Somebody | None) -> bool:
-    return (None if lease is None else lease.who) == (None if somebody is None else somebody.who)
+    return (None if lease is None else lease.holder) == (None if somebody is None else somebody.name)

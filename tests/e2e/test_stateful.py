@@ -43,7 +43,7 @@ class Life(Ground):
     @precondition(lambda self: len(self.live) < LIVE and not any(one.shell for one in self.live))
     @rule()
     def spawn_shell(self) -> None:
-        session = self.client.spawn(["bash", "--norc"]).id
+        session = self.client.spawn(["bash"]).id
         self.begun(session).shell = True
 
     @rule(pick=picks, code=st.integers(0, 125), by_kill=st.booleans())
