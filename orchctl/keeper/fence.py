@@ -16,6 +16,10 @@ class Fence:
         self._pair = shared
         self.epoch = _noted(shared.folder) if shared is not None else 0
 
+    def stops(self, epoch: int) -> bool:
+        """Whether what was allowed under that epoch comes too late."""
+        return epoch < self.epoch
+
     def raise_to(self, epoch: int) -> bool:
         """Whether that is news."""
         if epoch <= self.epoch:

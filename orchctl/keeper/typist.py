@@ -61,7 +61,7 @@ class Typist:
                 waiting.asker = asker
                 return False
         epoch = self._fence.epoch if epoch is None else epoch
-        if epoch < self._fence.epoch:
+        if self._fence.stops(epoch):
             self._receipt(asker, wire.RECEIPT.pack(once, 0, wire.TYPED_STALE))
             return False
         self.raise_fence(epoch, now)
