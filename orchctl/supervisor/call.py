@@ -26,9 +26,6 @@ class Call:
 
     async def send_output(self, offset: int, data: bytes, channel: int = 0) -> None:
         """Send bytes of the log, or of a command's own stdout and stderr."""
-        self.write_output(offset, data, channel)
-        await self.writer.drain()
-
-    def write_output(self, offset: int, data: bytes, channel: int = 0) -> None:
-        """The same for a caller that drains itself, and holds no copy of the bytes while it waits."""
         self.writer.write(framing.data_head(self.number, offset, len(data), channel) + data)
+        del data  # the transport has what is left of it, and readers that do not read are many
+        await self.writer.drain()

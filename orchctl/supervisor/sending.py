@@ -23,10 +23,10 @@ async def send_range(
         if data:
             if flow is not None:
                 flow.sent(len(data))
-            call.write_output(offset, data)
+            sending = call.send_output(offset, data)
             offset += len(data)
-            del data  # readers that do not read are many
-            await call.writer.drain()
+            del data  # nobody holds it while a reader does not read
+            await sending
             continue
         gap = log.gap(offset)
         if gap is None:
