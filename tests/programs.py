@@ -69,6 +69,16 @@ def _poured(total: int, seed: int) -> Iterator[bytes]:
         yield data
 
 
+def step_ends(total: int, *, seed: int, steps: int) -> list[int]:
+    """How much `pour_by_steps` has written after each of its steps."""
+    ends, sent = list[int](), 0
+    for data in _poured(total, seed):
+        while sent >= total * (len(ends) + 1) // steps:
+            ends.append(sent)
+        sent += len(data)
+    return [*ends, sent]
+
+
 def write_raw(data_file: str, *, step: int = 0, exit_code: int = 0) -> list[str]:
     """Writes a file's bytes to its terminal, `step` at a time, unchanged by it."""
     code = (

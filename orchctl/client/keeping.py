@@ -41,10 +41,13 @@ class Keeping(ABC):
         follow: bool = False,
         times: bool = False,
         stream: int | None = None,
+        snapshot: bool = False,
+        credit_bytes: int | None = None,
     ) -> OutputStream:
         """The log from `offset`, from the Unix time `since`, its last `lines`, or all of it.
 
-        With `follow`, until the session is closed; in any case no further than `until`.
+        With `follow`, until the session is closed; in any case no further than `until`. With `snapshot` it begins now,
+        and its `screen()` is what the terminal shows. With `credit_bytes`, no more than that is on its way at a time.
         """
         asked = messages.ReadOutput(
             session=session,
@@ -56,6 +59,8 @@ class Keeping(ABC):
             until_offset=until_offset,
             follow=follow,
             times=times,
+            snapshot=snapshot,
+            credit_bytes=credit_bytes,
         )
         return OutputStream(asked, self._lend_where_some, only=stream)
 

@@ -6,17 +6,27 @@ import dataclasses
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.client.views import TextView
 from orchctl.core.stream import Cursor
-from orchctl.errors import NoSuchSession, PeerBroke
+from orchctl.errors import BadInput, NoSuchSession, PeerBroke, ProtocolMismatch
+from orchctl.model.screen import Screen
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
-from orchctl.protocol.messages import Answer, ReadOutput, StreamBegins, StreamEnds, StreamGap, StreamTime
+from orchctl.protocol.messages import (
+    AckOutput,
+    Answer,
+    ReadOutput,
+    StreamBegins,
+    StreamEnds,
+    StreamGap,
+    StreamSnapshot,
+    StreamTime,
+)
 
 WINDOW_BYTES = 1 << 20  # a match longer than this is not found
 
@@ -29,6 +39,8 @@ class OutputReading:
         self._asked = asked
         self._cursor: Cursor | None = None
         self._over = False
+        self._unacked_bytes = 0
+        self._screen: Screen | None = None
         self.session: Session | None = None
         self.stream_of_next = 0  # 1 stdout, 2 stderr, if times were asked for
         self.time_of_next: float | None = None  # when the next piece came, if times were asked for
@@ -42,7 +54,9 @@ class OutputReading:
             offset=self._cursor.offset,
             lines=None,
             since_input=False,
+            since_own_input=False,
             since_unix_s=None,
+            snapshot=False,
         )
 
     def _hear(self, item: Answer | Data) -> Chunk | Gap | None:
@@ -55,17 +69,37 @@ class OutputReading:
             raise PeerBroke("output came before the stream began", code="bad-stream")
         elif isinstance(item, Data):
             chunk = self._cursor.take(item.chunk)
+            self._unacked_bytes += len(chunk.data)
             return chunk if self._only in (None, self.stream_of_next) else None
         elif isinstance(item, StreamTime):
             self.time_of_next, self.stream_of_next = item.unix_s, item.stream
+        elif isinstance(item, StreamSnapshot):
+            self._screen = item.screen
         elif isinstance(item, StreamGap):
             return self._cursor.skip(Gap(item.first, item.end))
         else:
             raise PeerBroke(f"{item.kind!r} came in the middle of output", code="bad-stream")
         return None
 
+    def _ack(self, number: int) -> AckOutput | None:
+        """What is to be said about what was taken of stream `number`, once it is worth a message."""
+        credit = self._asked.credit_bytes
+        if credit is None or self._unacked_bytes < max(1, credit // 2):
+            return None
+        taken, self._unacked_bytes = self._unacked_bytes, 0
+        return AckOutput(stream=number, count_bytes=taken)
+
+    def _check(self, features: Sequence[str]) -> None:
+        """Refuse a supervisor that would overlook what is asked for."""
+        asked = self._request()
+        wanted = {"snapshot": asked.snapshot, "credit": asked.credit_bytes is not None}
+        for feature, needed in wanted.items():
+            if needed and feature not in features:
+                raise ProtocolMismatch(f"this supervisor cannot send output with a {feature}")
+
     def _begin(self, begins: StreamBegins) -> None:
         self.session = begins.session
+        self._unacked_bytes = 0
         if self._cursor is None:
             self._cursor = Cursor(begins.offset)
         elif begins.offset != self._cursor.offset:
@@ -87,6 +121,7 @@ class OutputStream(OutputReading):
         self._expires_at = None if timeout_s is None else time.monotonic() + timeout_s
         self._connect = connect
         self._connection: Connection | None = None
+        self._number = 0
 
     def __iter__(self) -> Iterator[Chunk | Gap]:
         patience = Patience()
@@ -101,22 +136,47 @@ class OutputStream(OutputReading):
             finally:
                 self.close()
 
+    def screen(self) -> Screen:
+        """What the terminal shows where the stream begins, if a snapshot was asked for; iterate for what follows."""
+        if not self._asked.snapshot:
+            raise BadInput("the stream was not asked for with a snapshot")
+        patience = Patience()
+        while self._screen is None:
+            try:
+                self._hear(self._open().next(self._number))
+            except ConnectionLost as error:
+                self.close()
+                patience.spend(error)
+            except BaseException:
+                self.close()
+                raise
+        return self._screen
+
     def close(self) -> None:
         """Stop; the session does not notice."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
+    def _open(self) -> Connection:
+        """The connection on which the stream is, from where we stand."""
+        if self._connection is None:
+            self._over = False
+            self._connection = self._connect()
+            self._connection.expires_at = self._expires_at
+            self._check(self._connection.hello.features)
+            self._number = self._connection.begin(self._request())
+        return self._connection
+
     def _read(self) -> Iterator[Chunk | Gap]:
-        """From where we stand to the end, as long as the connection holds."""
-        self._over = False
-        self._connection = self._connect()
-        self._connection.expires_at = self._expires_at
-        number = self._connection.begin(self._request())
+        """To the end, as long as the connection holds."""
+        connection = self._open()
         while not self._over:
-            piece = self._hear(self._connection.next(number))
+            piece = self._hear(connection.next(self._number))
             if piece is not None:
                 yield piece
+            if acked := self._ack(self._number):
+                connection.begin(acked)
 
 
 class PatternSearch:

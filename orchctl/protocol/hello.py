@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from orchctl.errors import ProtocolMismatch
 
 PROTOCOL = 1
+FEATURES = ("credit", "snapshot", "leases")  # what was added since the first release, and a client may have to know
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

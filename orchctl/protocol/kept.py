@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from orchctl.model.screen import Screen
 from orchctl.model.session import Session
 
 
@@ -12,7 +13,9 @@ from orchctl.model.session import Session
 class ReadOutput:
     """Output from an offset, the last N lines, a time, or the last input; `follow` goes on to the session's end.
 
-    It stops at `until_offset`, or at what came at `until_unix_s`. With `times`, `StreamTime` says when bytes came.
+    It stops at `until_offset`, or at what came at `until_unix_s`. With `times`, `StreamTime` says when bytes came. With
+    `snapshot`, `StreamSnapshot` is what the terminal shows now, and output follows from there. With `credit_bytes`, no
+    more than that is sent before `AckOutput` says that it was taken.
     """
 
     kind: ClassVar[str] = "output.read"
@@ -28,6 +31,21 @@ class ReadOutput:
     until_unix_s: float | None = None
     until_offset: int | None = None
     times: bool = False
+    snapshot: bool = False
+    credit_bytes: int | None = None  # None: as much as the socket takes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AckOutput:
+    """So many bytes of a stream of this connection were taken, and as many more may be sent.
+
+    `stream` is the number of the request that asked for it. When the stream has ended meanwhile, it is not there.
+    """
+
+    kind: ClassVar[str] = "output.ack"
+
+    stream: int
+    count_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +56,15 @@ class StreamBegins:
 
     session: Session
     offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSnapshot:
+    """What the terminal shows after the bytes before `screen.offset`, which is where the stream begins."""
+
+    kind: ClassVar[str] = "stream.snapshot"
+
+    screen: Screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport, SupervisorStatus
+from orchctl.model.supervisor import KillReport
 from orchctl.protocol.commands import (
     CommandBegins,
     CommandEnds,
@@ -23,6 +23,7 @@ from orchctl.protocol.commands import (
     SomeCommands,
 )
 from orchctl.protocol.kept import (
+    AckOutput,
     Prune,
     Pruned,
     ReadEvents,
@@ -31,6 +32,7 @@ from orchctl.protocol.kept import (
     StreamBegins,
     StreamEnds,
     StreamGap,
+    StreamSnapshot,
     StreamTime,
 )
 from orchctl.protocol.leases import (
@@ -42,9 +44,11 @@ from orchctl.protocol.leases import (
     TakeLease,
     TransferLease,
 )
+from orchctl.protocol.supervising import GetStatus, RestartSupervisor, Status, StopSupervisor
 from orchctl.protocol.waiting import Fired, GetTerminal, TerminalModes, WaitFor
 
 __all__ = [
+    "AckOutput",
     "CommandBegins",
     "CommandEnds",
     "DetachCommand",
@@ -52,6 +56,7 @@ __all__ = [
     "Fired",
     "GetHistory",
     "GetLease",
+    "GetStatus",
     "GetTerminal",
     "LeaseNews",
     "LeaseState",
@@ -62,11 +67,15 @@ __all__ = [
     "ReadEvents",
     "ReadOutput",
     "ReleaseLease",
+    "RestartSupervisor",
     "SomeCommands",
     "SomeEvents",
+    "Status",
+    "StopSupervisor",
     "StreamBegins",
     "StreamEnds",
     "StreamGap",
+    "StreamSnapshot",
     "StreamTime",
     "TakeLease",
     "TerminalModes",
@@ -258,39 +267,6 @@ class KillByManager:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GetStatus:
-    """Who and where the supervisor is."""
-
-    kind: ClassVar[str] = "supervisor.status"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopSupervisor:
-    """End the supervisor: refused while sessions live, unless they are to be killed or left running."""
-
-    kind: ClassVar[str] = "supervisor.stop"
-
-    kill: bool = False
-    leave: bool = False
-    grace_s: float = 5.0
-    own_manager: str = "user"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestartSupervisor:
-    """Have this supervisor and this zygote replaced by new ones, which `executable`, a Python, starts.
-
-    The connection is lost on the way; asked again, whoever is neither of the two answers that it is done.
-    """
-
-    kind: ClassVar[str] = "supervisor.restart"
-
-    pid: int
-    zygote: int
-    executable: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """It is done, and there is nothing more to say."""
 
@@ -337,15 +313,6 @@ class Killed:
     report: KillReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """The supervisor's answer about itself."""
-
-    kind: ClassVar[str] = "status"
-
-    status: SupervisorStatus
-
-
 Request = (
     SpawnSession
     | ListSessions
@@ -355,6 +322,7 @@ Request = (
     | GetSession
     | WaitSession
     | ReadOutput
+    | AckOutput
     | ReadEvents
     | Prune
     | SendInput
@@ -393,6 +361,7 @@ Answer = (
     | Killed
     | Status
     | StreamBegins
+    | StreamSnapshot
     | StreamGap
     | StreamTime
     | StreamEnds

@@ -9,6 +9,7 @@ from orchctl.settings import Root
 from orchctl.standing import of_this_process
 from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
+from orchctl.supervisor.screening import Screening
 from orchctl.supervisor.zygote import ZygoteLink
 
 
@@ -23,4 +24,5 @@ class Supervisor:
     started_at: float
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    screening: Screening = field(default_factory=Screening)
     standing: dict[str, str] = field(default_factory=of_this_process)  # what every session has, whoever asks

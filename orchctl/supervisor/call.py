@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orchctl.protocol import codec, framing
 from orchctl.protocol.messages import Answer
+from orchctl.supervisor.flow import Flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class Call:
     number: int
     writer: asyncio.StreamWriter
     peer: int = 0
+    flows: dict[int, Flow] = field(default_factory=dict, compare=False)  # of this connection's streams, by number
 
     async def say(self, answer: Answer) -> None:
         """Send one message."""
@@ -25,4 +27,5 @@ class Call:
     async def send_output(self, offset: int, data: bytes, channel: int = 0) -> None:
         """Send bytes of the log, or of a command's own stdout and stderr."""
         self.writer.write(framing.data_head(self.number, offset, len(data), channel) + data)
+        del data  # the transport has what is left of it, and readers that do not read are many
         await self.writer.drain()

@@ -6,19 +6,27 @@ from orchctl.protocol import messages
 from orchctl.protocol.framing import DATA_LIMIT_BYTES
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.session import SupervisedSession
 
 
-async def send_range(call: Call, session: SupervisedSession, log: OutputLog, offset: int, end: int) -> int:
-    """Everything from `offset` to `end` that is kept; where the next byte goes on."""
+async def send_range(
+    call: Call, session: SupervisedSession, log: OutputLog, offset: int, end: int, flow: Flow | None = None
+) -> int:
+    """Everything from `offset` to `end` that is kept, as fast as the reader takes it; where the next byte goes on."""
     if offset < end:
         await session.safety.settle(end)
     while offset < end:
         session.readers.at(call, offset)
-        data = log.read(offset, min(DATA_LIMIT_BYTES, end - offset))
+        room = DATA_LIMIT_BYTES if flow is None else await flow.room()
+        data = log.read(offset, min(DATA_LIMIT_BYTES, room, end - offset))
         if data:
-            await call.send_output(offset, data)
+            if flow is not None:
+                flow.sent(len(data))
+            sending = call.send_output(offset, data)
             offset += len(data)
+            del data  # nobody holds it while a reader does not read
+            await sending
             continue
         gap = log.gap(offset)
         if gap is None:

@@ -27,6 +27,7 @@ from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.handlers import HANDLERS
 from orchctl.version import VERSION
@@ -167,6 +168,7 @@ class _Conversation:
         self._decoder = decoder
         self._peer = peer
         self._room = asyncio.Semaphore(CALLS_AT_ONCE)
+        self._flows: dict[int, Flow] = {}
 
     async def run(self) -> None:
         """Until the other end closes or breaks the rules; then what it asked for and nobody waits for is dropped."""
@@ -196,7 +198,7 @@ class _Conversation:
         number = 0
         try:
             number, message = codec.decode(frame)
-            await self._answer(Call(number, self._writer, self._peer), message, frame)
+            await self._answer(Call(number, self._writer, self._peer, self._flows), message, frame)
         except codec.UnknownKind as error:
             await Call(error.number, self._writer).say(codec.failed(error))
         except PeerBroke as error:
@@ -224,7 +226,7 @@ class _Conversation:
 
 
 def _our_hello() -> hello.Hello:
-    return hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())
+    return hello.Hello(protocol=hello.PROTOCOL, version=VERSION, features=hello.FEATURES, pid=os.getpid())
 
 
 async def _received(reader: asyncio.StreamReader) -> bytes:

@@ -6,6 +6,7 @@ A stream ends its connection when its iteration ends, is cancelled, or is left; 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -16,8 +17,9 @@ from orchctl.client.connection import ConnectionLost
 from orchctl.client.events import EventReading
 from orchctl.client.exec import Collection, CommandReading, Options
 from orchctl.client.output import OutputReading, PatternSearch
-from orchctl.errors import PeerBroke, TimedOut
+from orchctl.errors import BadInput, PeerBroke, TimedOut
 from orchctl.model.command import Result
+from orchctl.model.screen import Screen
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
@@ -37,6 +39,7 @@ class _Iteration(Generic[T]):
         self._number = 0
         self._patience = AsyncPatience()
         self._closed = False
+        self._opened: list[AsyncConnection] = []  # before the iteration, which takes it over
 
     def close(self) -> None:
         """Stop, also for a task that waits for the next piece."""
@@ -48,7 +51,7 @@ class _Iteration(Generic[T]):
         self._over = False
         self._patience = AsyncPatience()
         expires_at = None if self._timeout_s is None else asyncio.get_running_loop().time() + self._timeout_s
-        held: list[AsyncConnection] = []  # this iteration's own: an earlier one may be finished only later
+        held, self._opened = self._opened, []  # this iteration's own: an earlier one may be finished only later
         try:
             while not self._over and not self._closed:
                 async with asyncio.timeout_at(expires_at):
@@ -56,6 +59,7 @@ class _Iteration(Generic[T]):
                 for piece in self._pieces(item) if item is not None else ():
                     self._patience = AsyncPatience()
                     yield piece
+                await self._taken(held)
             for piece in self._held_back():
                 yield piece
         except TimeoutError:
@@ -80,6 +84,9 @@ class _Iteration(Generic[T]):
                 if not self._closed:
                     await self._patience.spend(error)
         return None
+
+    async def _taken(self, held: list[AsyncConnection]) -> None:
+        """What came last is no longer our concern."""
 
     def _let_go(self, connection: AsyncConnection) -> None:
         connection.close()
@@ -110,13 +117,40 @@ class AsyncOutputStream(OutputReading, _Iteration[Chunk | Gap]):
     async def _connect(self) -> AsyncConnection:
         return await self._connector()
 
+    async def screen(self) -> Screen:
+        """What the terminal shows where the stream begins, if a snapshot was asked for; iterate for what follows."""
+        if not self._asked.snapshot:
+            raise BadInput("the stream was not asked for with a snapshot")
+        self._patience = AsyncPatience()
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                while self._screen is None and (item := await self._item(self._opened)) is not None:
+                    self._hear(item)
+        except TimeoutError:
+            raise TimedOut("it did not happen in the time given") from None
+        finally:
+            if self._screen is None:
+                for connection in self._opened:
+                    connection.close()
+                self._opened = []
+        if self._screen is None:
+            raise ConnectionLost("the stream was closed")
+        return self._screen
+
     async def _begin_on(self, connection: AsyncConnection) -> int:
+        self._check(connection.hello.features)
         return await connection.begin(self._request())
 
     def _pieces(self, item: Answer | Data) -> Iterator[Chunk | Gap]:
         piece = self._hear(item)
         if piece is not None:
             yield piece
+
+    async def _taken(self, held: list[AsyncConnection]) -> None:
+        acked = self._ack(self._number)
+        if acked is not None and held:
+            with contextlib.suppress(ConnectionLost):  # reading on finds that out too, and sees to it
+                await held[0].begin(acked)
 
 
 class AsyncEventStream(EventReading, _Iteration[dict[str, Any]]):

@@ -33,6 +33,7 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.GetSession: sessions.get,
     messages.WaitSession: sessions.wait,
     messages.ReadOutput: output.read,
+    messages.AckOutput: output.ack,
     messages.ReadEvents: kept.read_events,
     messages.Prune: kept.prune,
     messages.SendInput: inputs.send,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 
+from orchctl.core.credit import grant
 from orchctl.errors import BadInput, Conflict
+from orchctl.model.screen import Screen
 from orchctl.protocol import messages
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.ancestry import descends_from
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.waiting import last_input
@@ -20,20 +24,71 @@ TIMED_BYTES = 1 << 20  # of output between two looks at when it came
 
 async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
     """Send what was asked for; with `follow`, until the session is closed."""
+    flow = None if asked.credit_bytes is None else Flow(grant(asked.credit_bytes))
     session = app.registry.find(asked.session, asked.own_manager)
     if asked.follow and session.run.pid is not None and descends_from(call.peer, session.run.pid):
         raise Conflict("a program cannot follow the session it runs in", code="own-session")
+    if call.number in call.flows:
+        raise BadInput(f"request number {call.number} is that of a stream which has not ended", code="number-in-use")
     log = session.open_log()
     try:
-        end = log.end
-        offset = await _start(session, asked, log, end)
-        await call.say(messages.StreamBegins(session=session.view(), offset=offset))
-        reading = _Reading(call, session, log, asked)
-        offset = await (reading.follow(offset) if asked.follow else reading.send(offset, reading.stop_before(end)))
-        await call.say(messages.StreamEnds(session=session.view(), offset=offset))
+        if flow is not None:
+            call.flows[call.number] = flow
+        await _send(call, session, log, asked, flow, await _snapshot(app, call, session, asked, log))
     finally:
+        if flow is not None and call.flows.get(call.number) is flow:
+            del call.flows[call.number]
         session.readers.gone(call)
         log.close()
+
+
+async def ack(app: Supervisor, call: Call, asked: messages.AckOutput) -> None:
+    """Let a stream of the same connection go on."""
+    flow = call.flows.get(asked.stream)
+    if flow is None:
+        raise BadInput(f"request {asked.stream} is no stream with credit, or has ended", code="no-such-stream")
+    flow.ack(asked.count_bytes)
+    await call.say(messages.Done())
+
+
+async def _send(
+    call: Call,
+    session: SupervisedSession,
+    log: OutputLog,
+    asked: messages.ReadOutput,
+    flow: Flow | None,
+    screen: Screen | None,
+) -> None:
+    end = log.end
+    offset = await _start(session, asked, log, end) if screen is None else screen.offset
+    await call.say(messages.StreamBegins(session=session.view(), offset=offset))
+    if screen is not None:
+        await call.say(messages.StreamSnapshot(screen=screen))
+    reading = _Reading(call, session, log, asked, flow)
+    offset = await (reading.follow(offset) if asked.follow else reading.send(offset, reading.stop_before(end)))
+    if flow is not None:
+        del call.flows[call.number]  # before its end is known, so that an acknowledgement after it finds nothing
+    await call.say(messages.StreamEnds(session=session.view(), offset=offset))
+
+
+async def _snapshot(
+    app: Supervisor, call: Call, session: SupervisedSession, asked: messages.ReadOutput, log: OutputLog
+) -> Screen | None:
+    """What the terminal shows, if it is wanted; retention leaves alone what comes after it."""
+    if not asked.snapshot:
+        return None
+    if any(start is not None and start is not False for start in _starts(asked)):
+        raise BadInput("a snapshot is where the stream begins: no offset, lines or time beside it")
+    if session.spec.backend != "pty":
+        raise Conflict(f"session {session.run.name or session.spec.id} has no terminal", code="no-terminal")
+    session.readers.at(call, log.end)
+    screen = await app.screening.screen(app.root.sessions, session.spec.id)
+    await session.safety.settle(screen.offset)
+    return replace(screen, name=session.run.name)
+
+
+def _starts(asked: messages.ReadOutput) -> tuple[object, ...]:
+    return asked.offset, asked.lines, asked.since_unix_s, asked.since_input, asked.since_own_input
 
 
 async def _start(session: SupervisedSession, asked: messages.ReadOutput, log: OutputLog, end: int) -> int:
@@ -54,7 +109,15 @@ async def _start(session: SupervisedSession, asked: messages.ReadOutput, log: Ou
 class _Reading:
     """One reader's way through the log."""
 
-    def __init__(self, call: Call, session: SupervisedSession, log: OutputLog, asked: messages.ReadOutput) -> None:
+    def __init__(
+        self,
+        call: Call,
+        session: SupervisedSession,
+        log: OutputLog,
+        asked: messages.ReadOutput,
+        flow: Flow | None,
+    ) -> None:
+        self._flow = flow
         self._call = call
         self._session = session
         self._log = log
@@ -88,18 +151,21 @@ class _Reading:
     async def send(self, offset: int, end: int) -> int:
         """What is there now, with the times at which it came if they are wanted."""
         if not self._asked.times:
-            return await send_range(self._call, self._session, self._log, offset, end)
+            return await self._send(offset, end)
         while offset < end:
             part_end = min(end, offset + TIMED_BYTES)
             for moment in self._session.timeline().between(offset, part_end):
                 if moment.offset > offset:
-                    offset = await send_range(self._call, self._session, self._log, offset, moment.offset)
+                    offset = await self._send(offset, moment.offset)
                 await self._call.say(messages.StreamTime(offset=offset, unix_s=moment.unix_s, stream=moment.stream))
             before = offset
-            offset = await send_range(self._call, self._session, self._log, offset, part_end)
+            offset = await self._send(offset, part_end)
             if offset == before:
                 break
         return offset
+
+    async def _send(self, offset: int, end: int) -> int:
+        return await send_range(self._call, self._session, self._log, offset, end, self._flow)
 
     def _too_late(self) -> bool:
         return self._asked.until_unix_s is not None and time.time() >= self._asked.until_unix_s
