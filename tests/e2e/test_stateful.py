@@ -215,7 +215,7 @@ class Life(Ground):
 
     @rule(pick=picks)
     def prune_output(self, pick: int) -> None:
-        one = self.chosen(pick)
+        one = self.echoing(pick)  # of a shell it takes the prompt's mark along, and `exec` waits for another
         self.client.prune(one.id, output=True)
 
     # what always holds
