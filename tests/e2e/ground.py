@@ -14,7 +14,7 @@ from orchctl import Client
 from orchctl.core import journal
 from orchctl.errors import Conflict
 from orchctl.model.stream import Chunk
-from tests.e2e.expected import Expected, Somebody, is_held_by
+from tests.e2e.expected import Expected, Somebody, View, is_held_by
 from tests.rawclient import children_of
 from tests.world import fresh_world, until
 
@@ -44,12 +44,27 @@ class Ground(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """With one session in it."""
+        """With a program and a shell, and somebody attached to each: most rules need that."""
         self.world = self.stack.enter_context(fresh_world())
         self.world.keep_of_each_session(RING)
         self.client = self.stack.enter_context(Client(state_dir=self.world.state))
         self.people = [Somebody.number(number) for number in range(VIEWERS)]
         self.spawn()
+        self.spawn_shell()
+        for number, one in enumerate(self.live):
+            self.attach_to(one, number)
+
+    def attach_to(self, one: Expected, viewer: int) -> None:
+        """Somebody comes, perhaps in time to have back what it held."""
+        was_sure = one.seat.sure
+        somebody = self.people[viewer]
+        one.views[viewer] = View(self.world.state, one.id, somebody.secret, somebody.who)
+        if was_sure and one.seat.sure and one.seat.holder == viewer:
+            one.seat.is_here()
+
+    def spawn_shell(self) -> None:
+        """One that `exec` can use."""
+        self.begun(self.client.spawn(["bash"]).id).shell = True
 
     def spawn(self) -> None:
         """A program that repeats what is typed."""

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from orchctl.errors import Conflict
-from tests.e2e.expected import Claim, View
+from tests.e2e.expected import Claim
 from tests.e2e.ground import VIEWERS, Ground
 from tests.world import DEADLINE_S, until
 
@@ -42,9 +42,8 @@ class Life(Ground):
 
     @precondition(lambda self: len(self.live) < LIVE and not any(one.shell for one in self.live))
     @rule()
-    def spawn_shell(self) -> None:
-        session = self.client.spawn(["bash"]).id
-        self.begun(session).shell = True
+    def spawn_another_shell(self) -> None:
+        self.spawn_shell()
 
     @rule(pick=picks, code=st.integers(0, 125), by_kill=st.booleans())
     def end(self, pick: int, code: int, by_kill: bool) -> None:
@@ -129,11 +128,7 @@ class Life(Ground):
     def attach(self, pick: int, viewer: int) -> None:
         one = self.chosen(pick)
         if viewer not in one.views:
-            somebody = self.people[viewer]
-            was_sure = one.seat.sure
-            one.views[viewer] = View(self.world.state, one.id, somebody.secret, somebody.who)
-            if was_sure and one.seat.sure and one.seat.holder == viewer:
-                one.seat.is_here()
+            self.attach_to(one, viewer)
         self.look(one)
 
     @rule(pick=picks, viewer=anyone)
@@ -210,13 +205,17 @@ class Life(Ground):
         self.strike(self.chosen(pick), victim)
 
     @rule()
+    def kill_supervisor(self) -> None:
+        self.strike(self.live[0], "supervisor")
+
+    @rule()
     def restart_supervisor(self) -> None:
         self.world.ok("supervisor", "restart")
         self.come_back()
 
     @rule(pick=picks)
     def prune_output(self, pick: int) -> None:
-        one = self.chosen(pick)
+        one = self.echoing(pick)  # of a shell it takes the prompt's mark along, and `exec` waits for another
         self.client.prune(one.id, output=True)
 
     # what always holds
