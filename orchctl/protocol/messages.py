@@ -182,7 +182,11 @@ class WaitSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendInput:
-    """Type bytes into a session. `once` names this input: repeated with the same name it is typed once."""
+    """Type bytes into a session. `once` names this input: repeated with the same name it is typed once.
+
+    An `answer` is what a viewer's terminal says by itself. It takes no lease and is nobody's input; of several viewers
+    the supervisor lets one answer, and passes over the others.
+    """
 
     kind: ClassVar[str] = "input.send"
 
@@ -193,6 +197,7 @@ class SendInput:
     own_manager: str = "user"
     viewer: str = ""  # the secret of whoever types, where it may hold the lease
     lease_wait_s: float = 0.0  # for another who holds it
+    answer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
