@@ -40,6 +40,8 @@ function __orchctl_valued
             contains -- $argv[2] --as --template
         case 'export'
             contains -- $argv[2] --as -o --output --template
+        case 'attach'
+            contains -- $argv[2] --detach-keys --template
         case 'send'
             contains -- $argv[2] --key --once --lease --lease-wait --template
         case 'history'
@@ -242,6 +244,7 @@ complete -c orchctl -n '__orchctl_at \'\'' -a tail -d 'Show a session\'s output;
 complete -c orchctl -n '__orchctl_at \'\'' -a search -d 'Find lines in the output of sessions.'
 complete -c orchctl -n '__orchctl_at \'\'' -a screen -d 'Show what a session\'s terminal shows now.'
 complete -c orchctl -n '__orchctl_at \'\'' -a export -d 'Take a session\'s recording out.'
+complete -c orchctl -n '__orchctl_at \'\'' -a attach -d 'Work in a session with your own terminal.'
 complete -c orchctl -n '__orchctl_at \'\'' -a send -d 'Type into a session.'
 complete -c orchctl -n '__orchctl_at \'\'' -a history -d 'Show the commands run in a session.'
 complete -c orchctl -n '__orchctl_at \'\'' -a wait -d 'Wait for sessions to end, or for something else.'
@@ -292,6 +295,7 @@ complete -c orchctl -n '__orchctl_at \'spawn\'' -l no-pty -d 'The same as -b pip
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l rm -d 'Take it away, with its log, when it has ended.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l wait -d 'Come back when it ended, with its exit code.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l follow -d 'Show its output instead of the id; end with its exit code.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -l attach -d 'Work in it with your own terminal; end with its exit code.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l id-file -r -F -d 'Write the id there too, as soon as it runs.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
@@ -408,6 +412,15 @@ complete -c orchctl -n '__orchctl_at \'export\'' -l template -r -f -d 'Fields of
 complete -c orchctl -n '__orchctl_at \'export\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
 complete -c orchctl -n '__orchctl_at \'export\'' -s h -l help -d 'Show this message and exit.'
 complete -c orchctl -n '__orchctl_argument \'export\' 1' -f -k -a '(__orchctl_candidates any)'
+
+complete -c orchctl -n '__orchctl_at \'attach\'' -l read-only -d 'Look on: type nothing, change no size. Ctrl-C detaches too.'
+complete -c orchctl -n '__orchctl_at \'attach\'' -l take -d 'Take the right to type at once, from whoever has it.'
+complete -c orchctl -n '__orchctl_at \'attach\'' -l detach-keys -r -f -d 'What leaves it, such as \'ctrl-p,ctrl-q\'; default: the setting detach_keys.'
+complete -c orchctl -n '__orchctl_at \'attach\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'attach\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'attach\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'attach\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'attach\' 1' -f -k -a '(__orchctl_candidates live)'
 
 complete -c orchctl -n '__orchctl_at \'send\'' -l key -r -f -d 'Press a key; repeatable, after TEXT.'
 complete -c orchctl -n '__orchctl_at \'send\'' -l no-enter -d 'Do not press Enter after TEXT.'

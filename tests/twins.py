@@ -22,7 +22,7 @@ from orchctl.client.handle import SessionHandle
 TOP = Path(__file__).parent.parent
 AIO = "orchctl.client.aio"
 BY_HAND = ("connection", "streams", "ephemeral", "patience", "gathering", "looking", "waiting")
-FOR_BLOCKING_ONLY = {"__enter__", "__exit__", "pexpect", "_itself"}
+FOR_BLOCKING_ONLY = {"__enter__", "__exit__", "pexpect", "attach", "_itself"}
 STREAMS = {"output", "events", "run"}
 HEAD = "The awaitable twin of `orchctl/client/{name}.py`, made from it by `python -m tests.twins`; not to be edited."
 

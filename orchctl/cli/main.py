@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("search", "Find lines in the output of sessions."),
     "screen": ("screen", "Show what a session's terminal shows now."),
     "export": ("export", "Take a session's recording out."),
+    "attach": ("attach", "Work in a session with your own terminal."),
     "send": ("send", "Type into a session."),
     "history": ("history", "Show the commands run in a session."),
     "wait": ("waiting", "Wait for sessions to end, or for something else."),

@@ -13,7 +13,7 @@ import click
 _GLOBAL_WITH_VALUE = ("--host", "--color")
 TAKE_A_COMMAND = ("spawn", "exec")
 # commands that give a program's own exit code, and the options that make them do so
-_PASS_THROUGH = {"spawn": ("--wait", "--follow"), "tail": ("--exit-status",)}
+_PASS_THROUGH = {"spawn": ("--wait", "--follow", "--attach"), "tail": ("--exit-status",)}
 
 
 def leading_options(command: click.Command, words: Sequence[str]) -> int:
@@ -46,7 +46,7 @@ def own(words: Sequence[str], find: Callable[[str], click.Command | None]) -> tu
 
 def passes_through(name: str, words: Sequence[str]) -> bool:
     """Whether a command with these words ends with a program's own exit code."""
-    if name == "exec":
+    if name in ("exec", "attach"):
         return True
     if name == "wait":
         return _waits_for_one_exit(words)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orchctl.client.output import OutputStream
     from orchctl.client.recording import Form
     from orchctl.client.searching import SearchStream
-    from orchctl.model.screen import Screen, Size
+    from orchctl.model.screen import Painting, Screen, Size
     from orchctl.model.stream import Gap
 
 
@@ -87,6 +87,15 @@ class Looking(ABC):
             raise Conflict(f"session {found.name or found.id} has no terminal", code="no-terminal")
         told = from_plain(Screen, answer("screen", {"sessions_dir": self.root.sessions, "session": found.id}))
         return replace(told, name=found.name)
+
+    def _painting(self, session: Session) -> Painting:
+        """How another terminal is made to show what this session's shows now."""
+        from orchctl.client.worker import answer
+        from orchctl.model.screen import Painting
+        from orchctl.model.values import from_plain
+
+        asked = {"sessions_dir": self.root.sessions, "session": session.id, "paint": True}
+        return from_plain(Painting, answer("screen", asked))
 
     def sizes(self, session: str) -> Sequence[Size]:
         """The sizes that a session's terminal has had, and from which byte of its output on."""

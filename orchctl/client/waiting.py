@@ -15,6 +15,7 @@ from orchctl.model.session import Session
 from orchctl.protocol import messages
 
 if TYPE_CHECKING:
+    from orchctl.client.attaching import Left
     from orchctl.client.client import Client
     from orchctl.client.pexpect_spawn import SessionSpawn
     from orchctl.model.waiting import Expected, Happened
@@ -114,6 +115,18 @@ class Waits(Keeping, Choosing):
         from orchctl.client.pexpect_spawn import SessionSpawn
 
         return SessionSpawn(self._itself(), self._connect, session, **options)
+
+    def attach(
+        self, session: str, *, read_only: bool = False, take: bool = False, detach_keys: str | None = None
+    ) -> Left:
+        """Give this process's terminal to a session, until it is left or has ended. Only in the main thread.
+
+        The first key takes the lease if it is free; `take` takes it at once, by force. `read_only` only looks on.
+        `detach_keys` are such as `ctrl-p,ctrl-q`; without them, those of the settings.
+        """
+        from orchctl.client.entering import attach
+
+        return attach(self._itself(), session, read_only=read_only, take=take, detach_keys=detach_keys)
 
     def terminal(self, session: str, *, echo: bool | None = None) -> messages.TerminalModes:
         """The modes of its terminal; with `echo`, made to show what is typed, or not to, before."""

@@ -26,6 +26,7 @@ from orchctl.config.table import (
     find,
     is_table,
 )
+from orchctl.model import detach_keys
 from orchctl.model.limits import TOTAL, Limits
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]
@@ -45,6 +46,7 @@ class Config:
     events_s: float = 30 * 86400.0
     idle_exit_s: float = 600.0  # with no session and no client the supervisor ends after that; 0: never
     shell: str | None = None  # None: the password entry's
+    detach_keys: str = detach_keys.DEFAULT
     limits: Limits = field(default_factory=Limits)
     problems: tuple[str, ...] = ()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from orchctl.model import units
+from orchctl.model import detach_keys, units
 from orchctl.model.limits import IDLE, LOG, SESSIONS, TIME, TOTAL
 
 Path = tuple[str, ...]
@@ -151,6 +151,13 @@ def _shell(value: Any) -> str | None:
     return value
 
 
+def _detach_keys(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not keys such as 'ctrl-p,ctrl-q'")
+    detach_keys.parse(value)
+    return value
+
+
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -169,6 +176,7 @@ _ALL = (
     Setting(("durability",), "durability", _durability, _TEXT, '"strict": nothing is shown before it is safe'),
     Setting(("idle_exit",), "idle_exit_s", _duration, _DURATIONS, "a supervisor that nobody needs ends after that"),
     Setting(("shell",), "shell", _shell, _TEXT, "what spawn starts without a command; none: the login shell"),
+    Setting(("detach_keys",), "detach_keys", _detach_keys, _TEXT, "what leaves an attached session"),
     Setting(("retention", "session"), "session_bytes", _ring, _SIZES, "output kept of one session", _NEXT),
     Setting(("retention", "total"), "total_bytes", _ring, _SIZES, "output kept of all"),
     Setting(("retention", "ended"), "ended_s", _duration, _DURATIONS, "how long a session that is over is kept"),

@@ -27,6 +27,11 @@ class MarkCutter:
         self._held = Chunk(chunk.offset + at, chunk.data[at:])
         return _between(chunk, at)
 
+    @property
+    def held_bytes(self) -> int:
+        """How many may be the beginning of a mark."""
+        return len(self._held.data)
+
     def end(self) -> list[Chunk]:
         """What looked like a mark and was none."""
         held, self._held = self._held, Chunk(0, b"")

@@ -39,3 +39,17 @@ class Screen:
     title: str = ""
     lines: tuple[str, ...] = ()
     ansi: str = ""  # the same with colours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Painting:
+    """How a terminal of that size is made to show and to be what the bytes up to `offset` of a log make of one.
+
+    `offset` lies between two sequences or characters: what follows it can be shown right after.
+    """
+
+    offset: int
+    cols: int
+    rows: int
+    title: str = ""
+    sequence: str = ""

@@ -17,7 +17,8 @@ class OpenView:
     """Be attached: answered by `LeaseNews` at once and at each change, until the session is closed or the line is.
 
     Asked again with the same `viewer` after a lost connection, it is the same viewer that has come back. `take` takes
-    the lease now, by force if need be; else it is taken by the first input.
+    the lease now, by force if need be; else it is taken by the first input. From the byte `answers_from` of the output
+    on, its terminal hears what programs ask of theirs, and answers; without it, it never does.
     """
 
     kind: ClassVar[str] = "view.open"
@@ -28,6 +29,7 @@ class OpenView:
     terminal: str | None = None
     read_only: bool = False
     take: bool = False
+    answers_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

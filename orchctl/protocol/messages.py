@@ -22,6 +22,7 @@ from orchctl.protocol.commands import (
     PutSpool,
     SomeCommands,
 )
+from orchctl.protocol.inputs import ControlSession, InterruptSession, SendInput
 from orchctl.protocol.kept import (
     AckOutput,
     Prune,
@@ -51,6 +52,7 @@ __all__ = [
     "AckOutput",
     "CommandBegins",
     "CommandEnds",
+    "ControlSession",
     "DetachCommand",
     "ExecCommand",
     "Fired",
@@ -58,6 +60,7 @@ __all__ = [
     "GetLease",
     "GetStatus",
     "GetTerminal",
+    "InterruptSession",
     "LeaseNews",
     "LeaseState",
     "OpenView",
@@ -68,6 +71,7 @@ __all__ = [
     "ReadOutput",
     "ReleaseLease",
     "RestartSupervisor",
+    "SendInput",
     "SomeCommands",
     "SomeEvents",
     "Status",
@@ -187,46 +191,6 @@ class WaitSession:
 
     session: str
     own_manager: str = "user"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendInput:
-    """Type bytes into a session. `once` names this input: repeated with the same name it is typed once."""
-
-    kind: ClassVar[str] = "input.send"
-
-    session: str
-    data_b64: str
-    once: str
-    enter: bool = False  # and then what Enter is there
-    own_manager: str = "user"
-    viewer: str = ""  # the secret of whoever types, where it may hold the lease
-    lease_wait_s: float = 0.0  # for another who holds it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterruptSession:
-    """What Ctrl-C does, by signal and not by typing."""
-
-    kind: ClassVar[str] = "session.interrupt"
-
-    session: str
-    own_manager: str = "user"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControlSession:
-    """`signal` to its program, `resize` to columns and rows, `pause` or `unpause`; answered when it is done."""
-
-    kind: ClassVar[str] = "session.control"
-
-    session: str
-    action: str
-    own_manager: str = "user"
-    signal: int = 0
-    cols: int = 0
-    rows: int = 0
-    viewer: str = ""  # resizing goes with the lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

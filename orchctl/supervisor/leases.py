@@ -110,6 +110,22 @@ class Leases:
             self._left.append(view.key)
             self.wake()
 
+    def may_answer(self, key: str) -> bool:
+        """Whether what this viewer's terminal answers is for the program: one answers, and not several."""
+        answering = self._answering()
+        return answering is not None and answering.key == key
+
+    def answered_from(self) -> int | None:
+        """The byte of the output from which on a viewer's terminal answers what is asked in it; None: nobody's does."""
+        answering = self._answering()
+        return None if answering is None else answering.answers_from
+
+    def _answering(self) -> View | None:
+        """The holder's, else that of the viewer who has been there longest; of a holder without one, nobody's."""
+        held = self._rights.held
+        views = [view for each in self._views.values() for view in each[-1:] if view.answers_from is not None]
+        return next((view for view in views if held is None or held.by.key == view.key), None)
+
     def refusal(self) -> OrchctlError:
         """Why what was allowed a moment ago was not typed."""
         held = self._rights.held

@@ -52,7 +52,9 @@ class Prompt:
     def __init__(self, session: SupervisedSession, shell: Shell) -> None:
         self._session = session
         self._shell = shell
-        self._playing = Playing(session.pair, at_prompt=shell.asks_at_prompt)
+        self._playing = Playing(
+            session.pair, at_prompt=shell.asks_at_prompt, attended_from=session.leases.answered_from
+        )
 
     async def first(self) -> None:
         """Until the shell has shown its first prompt; from then on the session is live."""

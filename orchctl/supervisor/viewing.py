@@ -19,6 +19,7 @@ class View:
     """One connection of a viewer, and what it has not been told yet."""
 
     key: str
+    answers_from: int | None = None  # the byte of the output from which on its terminal answers what is asked in it
     listening: bool = False
     pending: deque[LeaseNews] = field(default_factory=lambda: deque(maxlen=NEWS_LIMIT))
     arrived: asyncio.Event = field(default_factory=asyncio.Event)

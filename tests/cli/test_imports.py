@@ -63,7 +63,6 @@ OURS_FOR_LIST = {
     "orchctl.model.command",
     "orchctl.model.lease",
     "orchctl.model.selection",
-    "orchctl.model.lease",
     "orchctl.model.screen",
     "orchctl.model.session",
     "orchctl.model.stream",

@@ -32,6 +32,8 @@ GO_ON = {
 # 4 is a state directory that cannot be used: tests/e2e/test_bad_input.py has every way
 # what cannot be brought about by a command line alone, with the test that shows it
 ELSEWHERE = {
+    ("attach", 0): "tests/e2e/test_attach.py",
+    ("attach", 124): "tests/e2e/test_attach.py",
     ("kill", 1): "tests/e2e/test_escapees.py",
     ("kill-by-manager", 1): "tests/e2e/test_escapees.py",
     ("restart", 5): "tests/e2e/test_escapees.py",
@@ -126,7 +128,7 @@ def _check(runner: ScriptRunner, world: World, row: Row, known: dict[str, str]) 
     assert row.sees in done.stdout, (words, done.stdout)
     assert "Traceback" not in done.stderr
     if row.status in (2, 4, 5, 6, 8, 125, 126, 127) or (row.status == 3 and "nobody" in words):
-        assert "orchctl: " in done.stderr, words
+        assert "orchctl: " in done.stderr or '"code": ' in done.stderr, words
 
 
 @pytest.mark.parametrize("name", ["global", *TABLE])

@@ -16,7 +16,7 @@ from tests import twins
 
 PAIRS = [(Client, AsyncClient), (SessionHandle, AsyncSessionHandle)]
 STREAMS = {"output", "events", "run", "wait_each", "wait_for_each", "export"}  # iterators: nothing to await
-BLOCKING_ONLY = {"pexpect"}  # a pexpect object waits by itself
+BLOCKING_ONLY = {"pexpect", "attach"}  # a pexpect object waits by itself; a person has one terminal
 PLACES = {"ephemeral", "auto"}  # they make a client, and ask nothing yet
 
 

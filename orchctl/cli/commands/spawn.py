@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, labels, pass_app
+from orchctl.cli.at_work import own_size, work_in
 from orchctl.cli.follow import stay
 from orchctl.cli.forms import Form, forms
 from orchctl.errors import OrchctlError
@@ -43,6 +44,7 @@ BACKENDS = ("pty", "pipe")
 @click.option("--rm", "remove", is_flag=True, help="Take it away, with its log, when it has ended.")
 @click.option("--wait", is_flag=True, help="Come back when it ended, with its exit code.")
 @click.option("--follow", is_flag=True, help="Show its output instead of the id; end with its exit code.")
+@click.option("--attach", is_flag=True, help="Work in it with your own terminal; end with its exit code.")
 @click.option("--id-file", metavar="FILE", help="Write the id there too, as soon as it runs.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @forms
@@ -59,20 +61,25 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
     orchctl spawn --wait -e CI=1 ./test.sh
     orchctl spawn --timeout 1h --bind-pid $$ ./server
     orchctl spawn --name nightly --if-exists skip ./backup.sh
+    orchctl spawn --name work --if-exists reuse --attach
 
     \b
     Exit codes: 0 started; 2 usage; 5 name taken; 6 a limit is reached; 8 no supervisor; 126, 127
-    COMMAND cannot be executed, not found. With --wait or --follow: COMMAND's own, 128+N for signal
-    N, 124 if its time was over, 125 for any trouble of orchctl's.
+    COMMAND cannot be executed, not found. With --wait, --follow or --attach: COMMAND's own, 128+N for
+    signal N, 124 if its time was over, 125 for any trouble of orchctl's; 0 when it was detached from.
     """
-    wait, follow, shell = given["wait"], given["follow"], given["shell"]
-    if wait and follow:
-        raise click.UsageError("--wait and --follow exclude each other.")
+    wait, follow, attach, shell = given["wait"], given["follow"], given["attach"], given["shell"]
+    if wait + follow + attach > 1:
+        raise click.UsageError("--wait, --follow and --attach exclude each other.")
+    if attach and (given["no_pty"] or given["backend"] == "pipe"):
+        raise click.UsageError("--attach needs a session with a terminal.")
     if shell is not None and command:
         raise click.UsageError("--shell and COMMAND exclude each other.")
     if given["if_exists"] != "error" and given["name"] is None:
         raise click.UsageError("--if-exists needs a --name.")
-    with app.client(stays=wait or follow) as client:
+    if attach:
+        given["size"] = own_size()
+    with app.client(stays=wait or follow or attach) as client:
         session = client.spawn(
             command or ((shell,) if shell else ()),
             name=given["name"],
@@ -94,6 +101,8 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
         if given["id_file"] is not None:
             _write_id(given["id_file"], session.id)
         skipped = given["if_exists"] == "skip" and not session.is_new
+        if attach:
+            return work_in(client, session.id, form)
         if skipped or not (wait or follow):
             form.one(session.value, lambda: click.echo(session.id))
             return 0

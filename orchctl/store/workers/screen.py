@@ -16,11 +16,11 @@ from typing import Any
 
 from orchctl.core.cutting import MarkCutter
 from orchctl.errors import NoSuchSession, OrchctlError
-from orchctl.model.screen import Cursor, Screen, Size
+from orchctl.model.screen import Cursor, Painting, Screen, Size
 from orchctl.model.stream import Chunk, Gap
 from orchctl.model.values import to_plain
 from orchctl.store.output import OutputLog
-from orchctl.store.sessions import SessionStore
+from orchctl.store.sessions import SessionStore, Spec
 from orchctl.store.sizes import sizes, start_of_run
 
 BLOCK_BYTES = 1 << 18
@@ -29,19 +29,17 @@ _OSC = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def main(asked: dict[str, Any]) -> None:
-    """Of one session, as one JSON object; an error is one too."""
+    """Of one session, as one JSON object; an error is one too. It says what is shown, or how to paint it."""
     try:
-        answer = to_plain(_screen(SessionStore(asked["sessions_dir"]), asked["session"]))
+        look = _paint if asked.get("paint") else _screen
+        answer = to_plain(look(SessionStore(asked["sessions_dir"]), asked["session"]))
     except OrchctlError as error:
         answer = {"error": type(error).__name__, "code": error.code, "message": error.message}
     sys.stdout.write(json.dumps(answer))
 
 
 def _screen(store: SessionStore, session: str) -> Screen:
-    spec = store.read_spec(session)
-    if spec is None:
-        raise NoSuchSession(f"the files of session {session} cannot be read")
-    log = OutputLog(store.folder(session))
+    spec, log = _opened(store, session)
     end, start = log.end, min(log.end, start_of_run(store, session))
     terminal = _Terminal(sizes(store, spec, end), start)
     first, missing = start, 0
@@ -52,6 +50,23 @@ def _screen(store: SessionStore, session: str) -> Screen:
         else:
             terminal.play(piece)
     return terminal.screen(session, spec.name, first, end, missing)
+
+
+def _paint(store: SessionStore, session: str) -> Painting:
+    spec, log = _opened(store, session)
+    end, start = log.end, min(log.end, start_of_run(store, session))
+    terminal = _Terminal(sizes(store, spec, end), start)
+    for piece in _pieces(log, start, end):
+        if isinstance(piece, Chunk):
+            terminal.play(piece)
+    return terminal.painting(end)
+
+
+def _opened(store: SessionStore, session: str) -> tuple[Spec, OutputLog]:
+    spec = store.read_spec(session)
+    if spec is None:
+        raise NoSuchSession(f"the files of session {session} cannot be read")
+    return spec, OutputLog(store.folder(session))
 
 
 def _pieces(log: OutputLog, offset: int, end: int) -> Iterator[Chunk | Gap]:
@@ -75,7 +90,14 @@ class _Terminal:
         before = [size for size in known if size.offset <= start]
         self._later: list[Size] = [size for size in known if size.offset > start]
         self._terminal = self._ghostty.Terminal(before[-1].cols, before[-1].rows, scrollback=SCROLLBACK)
+        self._remember_begun()
         self._cutter = MarkCutter()
+
+    def _remember_begun(self) -> None:
+        """Have it keep what has begun and is not whole, so that its length can be asked for."""
+        lib, ffi = self._ghostty.lib, self._ghostty.ffi
+        limit = ffi.new("size_t*", BLOCK_BYTES)
+        lib.ghostty_terminal_set(self._terminal._t[0], lib.GHOSTTY_TERMINAL_OPT_CONTINUATION_MAX_BYTES, limit)
 
     def play(self, chunk: Chunk) -> None:
         """The next bytes of the log; resizes where they were."""
@@ -109,6 +131,54 @@ class _Terminal:
             ansi=self._coloured(cols, rows),
         )
 
+    def painting(self, end: int) -> Painting:
+        """What another terminal is to be told to be like this one; what has only begun is left to what follows."""
+        pending = self._cutter.held_bytes + self._begun_bytes()
+        for size in self._later:
+            self._resize(size)
+        cols, rows = self._terminal.size
+        return Painting(
+            offset=end - pending,
+            cols=cols,
+            rows=rows,
+            title=self._title(),
+            sequence=self._whole_state(cols, rows),
+        )
+
+    def _begun_bytes(self) -> int:
+        """Of a sequence or a character that is not whole yet."""
+        count = self._ghostty.ffi.new("size_t*")
+        self._ghostty.lib.ghostty_terminal_continuation_buf(self._terminal._t[0], self._ghostty.ffi.NULL, 0, count)
+        return int(count[0])
+
+    def _whole_state(self, cols: int, rows: int) -> str:
+        """Modes, text, region, cursor, style and keyboard."""
+        core, lib, ffi = self._ghostty.core, self._ghostty.lib, self._ghostty.ffi
+        options = core.init_sized("GhosttyFormatterTerminalOptions")
+        options.emit, options.unwrap, options.trim = lib.GHOSTTY_FORMATTER_FORMAT_VT, False, True
+        for name in ("modes", "scrolling_region", "keyboard"):
+            setattr(options.extra, name, True)
+        for name in ("cursor", "style", "kitty_keyboard", "charsets"):
+            setattr(options.extra.screen, name, True)
+        selection = self._selection(cols, rows)
+        options.selection = selection
+        formatter = ffi.new("GhosttyFormatter*")
+        handle = self._terminal._t[0]
+        self._ghostty.core.check(lib.ghostty_formatter_terminal_new(ffi.NULL, formatter, handle, options[0]), "format")
+        try:
+            made: str = core.read_buf(
+                lambda buffer, size, count: lib.ghostty_formatter_format_buf(formatter[0], buffer, size, count)
+            )
+        finally:
+            lib.ghostty_formatter_free(formatter[0])
+        return made
+
+    def _selection(self, cols: int, rows: int) -> Any:
+        selection = self._ghostty.core.init_sized("GhosttySelection")
+        selection.start = self._terminal.ref(0, 0)[0]
+        selection.end = self._terminal.ref(cols - 1, rows - 1)[0]
+        return selection
+
     def _feed(self, chunks: list[Chunk]) -> None:
         for chunk in chunks:
             self._terminal.feed(chunk.data)
@@ -124,9 +194,7 @@ class _Terminal:
     def _coloured(self, cols: int, rows: int) -> str:
         """With SGR sequences and no others."""
         core, lib = self._ghostty.core, self._ghostty.lib
-        selection = core.init_sized("GhosttySelection")
-        selection.start = self._terminal.ref(0, 0)[0]
-        selection.end = self._terminal.ref(cols - 1, rows - 1)[0]
+        selection = self._selection(cols, rows)
         options = core.init_sized("GhosttyTerminalSelectionFormatOptions")
         options.emit, options.unwrap, options.trim = lib.GHOSTTY_FORMATTER_FORMAT_VT, False, True
         options.selection = selection

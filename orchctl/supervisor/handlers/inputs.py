@@ -24,6 +24,10 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
         data = base64.b64decode(asked.data_b64, validate=True)
     except (binascii.Error, ValueError):
         raise BadInput("the input is not base64") from None
+    if asked.answer:
+        await _answer(session, asked, data)
+        await call.say(messages.Done())
+        return
     if asked.enter:
         data += b"\r" if session.spec.backend == "pty" else b"\n"
     once = hashlib.blake2b(asked.once.encode(), digest_size=wire.ONCE_BYTES).digest()
@@ -48,6 +52,17 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
     named = {"viewer": key[:NAME_DIGITS]} if key else {}
     app.house.teller.say(session, "input", who=asked.own_manager, bytes=len(data), **named)
     await call.say(messages.Done())
+
+
+async def _answer(session: SupervisedSession, asked: messages.SendInput, data: bytes) -> None:
+    """What a viewer's terminal says to what a program asked: not typed by anybody, so no prompt counts as touched."""
+    key = key_of(asked.viewer)
+    if not session.leases.may_answer(key):
+        return
+    size = wire.ONCE_BYTES - len(wire.ANSWER)
+    once = wire.ANSWER + hashlib.blake2b(asked.once.encode(), digest_size=size).digest()
+    epoch = await session.leases.admit(key)
+    await session.pair.type(once, data, epoch)
 
 
 async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSession) -> None:

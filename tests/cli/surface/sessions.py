@@ -26,6 +26,7 @@ TABLE: dict[str, list[Row]] = {
         Row("spawn --follow sh -c 'kill -9 $$'", 137),
         Row("spawn --wait --timeout 0.2s sleep 1000", 124),
         Row("spawn --wait --size 0x0 true", 125),
+        Row("spawn --attach true", 125),  # there is no terminal here
         Row("spawn --size 0x0 true", 2),
         Row("spawn --restart perhaps true", 2),
         Row("spawn --name n1 true", 5),
@@ -56,6 +57,13 @@ TABLE: dict[str, list[Row]] = {
         Row("exec {live} true", 125),
         Row("exec nobody true", 125),
         Row("exec {shell}", 125),
+    ],
+    "attach": [  # all of them without a terminal
+        Row("attach {cat}", 125),
+        Row("attach {cat} --read-only --json", 125),
+        Row("attach {cat} --take --template {{id}}", 125),
+        Row("attach {cat} --detach-keys ctrl-p,ctrl-q -q", 125),
+        Row("attach nobody --quiet", 125),
     ],
     "list": [
         *rows(

@@ -1,0 +1,132 @@
+"""The way into a session with one's own terminal: what must hold, what is shown first, where it goes on live."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from typing import TYPE_CHECKING
+
+from orchctl.client.attaching import ENDING, Attachment, Left
+from orchctl.client.connection import ConnectionLost
+from orchctl.client.own_terminal import OwnTerminal
+from orchctl.client.signals import Signals
+from orchctl.client.viewing import Viewing
+from orchctl.core import painting
+from orchctl.core.cutting import MarkCutter
+from orchctl.core.keyboard import Keyboard
+from orchctl.core.replay import Replay
+from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
+from orchctl.model import detach_keys as keys
+from orchctl.model.session import Session, State
+from orchctl.model.stream import Chunk
+from orchctl.protocol.messages import ReadOutput
+
+if TYPE_CHECKING:
+    from orchctl.client.client import Client
+
+REPLAYED_BYTES = 1 << 18  # without an emulator: more than any screen, and shown in a moment
+
+
+def attach(client: Client, session: str, *, read_only: bool, take: bool, detach_keys: str | None) -> Left:
+    """Until it is left; the terminal is as before then."""
+    leaving = _keys(client, detach_keys)
+    with OwnTerminal() as terminal:
+        found = _enterable(client, session)
+        taking = keys.taking(leaving)
+        said = None if read_only else _fit(client, found, terminal.size)
+        with Signals(*ENDING, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT) as signals:
+            viewing = Viewing(
+                found,
+                own_manager=client._own_manager,
+                terminal=terminal.name,
+                size=terminal.size,
+                said_size=said,
+                read_only=read_only,
+                take=take,
+                take_keys=f"; {keys.spelled(taking)} takes over" if taking else "",
+            )
+            terminal.enter()
+            try:
+                return Attachment(
+                    client._connect,
+                    lambda shown: show(client, found, shown),
+                    viewing,
+                    terminal,
+                    signals,
+                    Keyboard(leaving),
+                ).run()
+            finally:
+                terminal.leave()
+
+
+def _keys(client: Client, given: str | None) -> tuple[int, ...]:
+    if given is None:
+        from orchctl import config
+
+        given = config.read(client.root.config).detach_keys
+    try:
+        return keys.parse(given)
+    except ValueError as error:
+        raise BadInput(str(error), code="bad-keys") from None
+
+
+def _enterable(client: Client, session: str) -> Session:
+    """A session that lives, has a terminal, and is not the one we run in."""
+    found = client.info(session)
+    name = found.name or found.id
+    if found.state is State.CLOSED:
+        raise NoSuchSession(f"session {name} has ended; 'orchctl tail' shows what it wrote", code="session-ended")
+    if found.backend != "pty":
+        raise Conflict(
+            f"session {name} has no terminal; 'orchctl tail -f' follows it, 'orchctl send' types into it",
+            code="no-terminal",
+        )
+    _check_not_own(client, found)
+    return found
+
+
+def _check_not_own(client: Client, session: Session) -> None:
+    """Before anything is changed: whoever follows a session is told if it is its own."""
+    with contextlib.suppress(ConnectionLost):  # then it is told later
+        connection = client._connect()
+        try:
+            connection.ask(ReadOutput(session=session.id, own_manager=client._own_manager, lines=0, follow=True))
+        finally:
+            connection.close()
+
+
+def _fit(client: Client, session: Session, size: tuple[int, int]) -> tuple[int, int] | None:
+    """Give it our terminal's size, unless somebody else types there; the size that it has by then, if it is ours."""
+    if (session.cols, session.rows) == size:
+        return size
+    try:
+        client.control(session.id, "resize", size=size)
+    except OrchctlError as error:
+        if error.code != "lease-held":
+            raise
+        return None
+    return size
+
+
+def show(client: Client, session: Session, terminal: OwnTerminal) -> int:
+    """What the session's terminal shows now; from which byte on the rest follows."""
+    rows = terminal.size[1]
+    try:
+        made = client._painting(session)
+    except OrchctlError:  # no emulator here
+        terminal.write(painting.empty(rows))
+        return _replay(client, session, terminal)
+    terminal.write(painting.repaint(made, rows))
+    return made.offset
+
+
+def _replay(client: Client, session: Session, terminal: OwnTerminal) -> int:
+    """The end of the log, without what a terminal would answer."""
+    output = client.info(session.id).output
+    start = max(output.first_offset, output.next_offset - REPLAYED_BYTES)
+    cutter, replay, end = MarkCutter(), Replay(), start
+    for piece in client.output(session.id, offset=start):
+        end = piece.end
+        for part in cutter.feed(piece) if isinstance(piece, Chunk) else ():
+            terminal.write(replay.feed(part.data))
+    return end - cutter.held_bytes - replay.held_bytes

@@ -1,0 +1,136 @@
+"""What comes from a person's terminal, told apart: keys, and what the terminal reports by itself. Pure.
+
+An answer to a program's question, the news that a window has the focus, or a mouse that moves is nothing that
+somebody typed: it must not take the right to type from anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from orchctl.core.detaching import FOLLOW_S, DetachKeys, Meant
+
+WHOLE_S = 0.05  # a terminal sends a sequence at once: an ESC that nothing follows so soon is the key
+_LIMIT_BYTES = 1 << 16  # of a report that is held together
+_MOVES = 0b100011  # in a mouse report: a movement without a button
+_PASTE = b"\x1b[200~"
+_PASTED = b"\x1b[201~"
+_REPORT = re.compile(
+    rb"\x1b(?:"
+    rb"\[[?>=][0-9;:]*[ -/]*[@-~]"  # what it is, how it is set, where its cursor is
+    rb"|\[[0-9;]*\$y|\[[0-9]+;[0-9]+R|\[[03]n|\[[0-9;]+[tx]|\[[IO]"
+    rb"|\][0-9lL][^\x07\x1b]*(?:\x07|\x1b\\)"  # colours, the clipboard, titles
+    rb"|P[!>01][^\x1b]*\x1b\\|_G[^\x1b]*\x1b\\"
+    rb")"
+)
+_MOUSE = re.compile(rb"\x1b\[(?:<([0-9]{1,4});[0-9]+;[0-9]+[Mm]|M([ -\xff])[^\x1b]{2})", re.DOTALL)
+_KEY = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[ -~]|[^\x1b\[])", re.DOTALL)
+_UNFINISHED = re.compile(
+    rb"\x1b(?:\[(?:[0-?]*[ -/]*|M[ -\xff]?[^\x1b]?)|O"
+    rb"|\][0-9lL][^\x07\x1b]*\x1b?|P[!>01][^\x1b]*\x1b?|_G[^\x1b]*\x1b?|[\]P_])?\Z",
+    re.DOTALL,
+)
+
+
+class Kind(Enum):
+    """Who made it."""
+
+    KEYS = "keys"
+    REPORT = "report"  # the terminal by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Bytes for the program."""
+
+    kind: Kind
+    data: bytes
+
+
+class Keyboard:
+    """Takes what is read from the terminal, in any pieces. What was typed comes out in its order."""
+
+    def __init__(self, detach_keys: Sequence[int]) -> None:
+        self._detach = DetachKeys(detach_keys)
+        self._plain = re.compile(rb"[^\x1b%s]+" % re.escape(bytes(detach_keys[:1])))  # what nobody has to look at
+        self._held = b""
+        self._pasting = False
+
+    @property
+    def patience_s(self) -> float | None:
+        """After so long without anything more, `give_back` is due; None if nothing is held back."""
+        if self._pasting:
+            return FOLLOW_S  # its end may be on the way; but for ever we are not to be kept from leaving
+        return WHOLE_S if self._held else FOLLOW_S if self._detach.begun else None
+
+    def feed(self, data: bytes) -> list[Typed | Meant]:
+        """What is clear by now."""
+        data, self._held = self._held + data, b""
+        found, at = list[Typed | Meant](), 0
+        while at < len(data):
+            at = self._paste(data, at, found) if self._pasting else self._next(data, at, found)
+        return _joined(found)
+
+    def give_back(self) -> list[Typed | Meant]:
+        """Nothing followed what was held back."""
+        held, self._held, self._pasting = self._held, b"", False
+        keys = list[Typed | Meant]()
+        for at in range(len(held)):
+            keys += self._key(held[at : at + 1])
+        if not held:
+            keys += [Typed(Kind.KEYS, back)] if (back := self._detach.give_back()) else []
+        return _joined(keys)
+
+    def _next(self, data: bytes, at: int, found: list[Typed | Meant]) -> int:
+        if not self._detach.begun and (plain := self._plain.match(data, at)):
+            found.append(Typed(Kind.KEYS, plain[0]))
+            return plain.end()
+        if data[at] != 0x1B:
+            found += self._key(data[at : at + 1])
+            return at + 1
+        if report := _REPORT.match(data, at):
+            found.append(Typed(Kind.REPORT, report[0]))
+            return report.end()
+        if mouse := _MOUSE.match(data, at):
+            button = int(mouse[1]) if mouse[1] else mouse[2][0] - 32
+            found.append(Typed(Kind.REPORT if button & _MOVES == _MOVES else Kind.KEYS, mouse[0]))
+            return mouse.end()
+        if (begun := _UNFINISHED.match(data, at)) and len(begun[0]) <= _LIMIT_BYTES:
+            self._held = begun[0]
+            return begun.end()
+        key = _KEY.match(data, at)
+        raw = key[0] if key else data[at : at + 1]
+        self._pasting = raw == _PASTE
+        found += self._key(raw)
+        return at + len(raw)
+
+    def _paste(self, data: bytes, at: int, found: list[Typed | Meant]) -> int:
+        """Nothing in it is meant for us, whatever it looks like."""
+        end = data.find(_PASTED, at)
+        if end >= 0:
+            self._pasting = False
+            found.append(Typed(Kind.KEYS, data[at : end + len(_PASTED)]))
+            return end + len(_PASTED)
+        kept = next((size for size in range(len(_PASTED) - 1, 0, -1) if data.endswith(_PASTED[:size], at)), 0)
+        self._held = data[len(data) - kept :] if kept else b""
+        if at < len(data) - kept:
+            found.append(Typed(Kind.KEYS, data[at : len(data) - kept]))
+        return len(data)
+
+    def _key(self, raw: bytes) -> list[Typed | Meant]:
+        return [one if isinstance(one, Meant) else Typed(Kind.KEYS, one) for one in self._detach.feed(raw)]
+
+
+def _joined(found: list[Typed | Meant]) -> list[Typed | Meant]:
+    """Neighbours of one kind as one."""
+    joined = list[Typed | Meant]()
+    for one in found:
+        last = joined[-1] if joined else None
+        if isinstance(one, Typed) and isinstance(last, Typed) and one.kind is last.kind:
+            joined[-1] = Typed(one.kind, last.data + one.data)
+        else:
+            joined.append(one)
+    return joined
