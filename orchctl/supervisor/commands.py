@@ -56,6 +56,7 @@ class Commands:
         self._by_id: dict[str, Running] = {}
         self.current: Running | None = None
         self.history: list[Command] = []
+        self.last_end = 0  # where the output of the last command ended
         self._number = 0
         self._restore()
 
@@ -322,6 +323,7 @@ class Commands:
             running.command, ended_at=ended_at, duration_s=ended_at - running.command.started_at, **fields
         )
         running.safe_offset = running.command.end_offset or running.safe_offset
+        self.last_end = running.command.end_offset or self.last_end
         self._journal("end", running)
         if running.asked.record:
             self.history.append(running.command)
@@ -353,6 +355,7 @@ class Commands:
             asked = ExecCommand(session=command.session, exec_id=command.id, record=record["record"])
             ended = Running(replace(asked, apart=record["apart"]), command, begun=True, output_at=command.start_offset)
             ended.safe_offset = command.end_offset or command.start_offset
+            self.last_end = command.end_offset or self.last_end
             self._by_id[command.id] = ended
             if record["record"]:
                 self.history.append(command)

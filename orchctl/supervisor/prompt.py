@@ -163,11 +163,12 @@ class Prompt:
         untouched = last is not None and last.kind == "P" and last.start >= seen["typed_at"]
         if untouched and self._drawn_before(log, marks, seen["typed_at"]):
             untouched = False
+        unseen = own and last is None and self._left_alone(seen["typed_at"])
         reason = _reason(seen, own=own, touched=last is not None and not untouched)
         return Place(
             ready=own and untouched,
             reason=reason,
-            returning=last is not None and last.kind in ("A", "B", "C", "D"),
+            returning=unseen or (last is not None and last.kind in ("A", "B", "C", "D")),
             reading=bool(seen["reading"]),
             prompts=int(prompt.args[0]) if prompt and prompt.args and prompt.args[0].isdigit() else 0,
             offset=end,
@@ -175,6 +176,13 @@ class Prompt:
             newlines=newline_mapping(seen),
             flags=prompt.args[2] if prompt and len(prompt.args) > 2 else "",
         )
+
+    def _left_alone(self, typed_at: int) -> bool:
+        """Whether nobody typed since the last command ended. The mark of its prompt is gone with old output, or far
+        behind what others have written since, and the kernel's word is enough.
+        """
+        commands = self._session.commands
+        return self._session.run.prompted_once and commands is not None and typed_at <= commands.last_end
 
     def _drawn_before(self, log: OutputLog, marks: list[Mark], typed_at: int) -> bool:
         """Whether the last mark is that of a prompt which was drawn again after something was typed at it."""

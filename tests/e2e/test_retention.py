@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import signal
 import subprocess
 
 import pytest
@@ -116,6 +117,28 @@ def test_one_session_is_emptied_and_goes_on(small: World) -> None:
     assert (output["first_offset"], output["next_offset"], output["kept_bytes"]) == (20, 20, 0)
     assert small.run("tail", "-n", "all", "s").stdout == b""
     assert small.run("verify").returncode == 0
+
+
+def test_a_shell_whose_prompt_went_with_the_output_still_takes_commands(small: World) -> None:
+    small.ok("spawn", "--name", "s", "bash")
+    small.ok("exec", "s", "x=5")
+    small.ok("prune", "--output", "s")
+    assert small.ok("exec", "s", "echo $x; x=6") == "5"
+    small.ok("prune", "--output", "s")
+    os.kill(small.supervisor(), signal.SIGKILL)
+    assert small.ok("exec", "s", "echo $x") == "6"
+
+
+def test_half_a_line_is_left_alone_when_what_showed_it_is_gone(small: World) -> None:
+    small.ok("spawn", "--name", "s", "bash")
+    small.ok("exec", "s", "true")
+    small.ok("send", "s", "--no-enter", "echo half of ")
+    small.ok("wait", "s", "--for", "output=half of")
+    small.ok("prune", "--output", "s")
+    refused = small.run("exec", "s", "--json", "echo other")
+    assert (refused.returncode, b"not-at-prompt" in refused.stdout + refused.stderr) == (125, True), refused
+    small.ok("send", "s", "a line")
+    small.ok("wait", "s", "--for", "output=half of a line")
 
 
 def test_ended_sessions_are_pruned_by_name_by_age_and_by_size(small: World) -> None:
