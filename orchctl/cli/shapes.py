@@ -177,7 +177,7 @@ def _pruned() -> Any:
 
 # name → what it is, or a function that knows, and the commands that print it
 SHAPES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "session": (Session, ("spawn", "info", "rename")),
+    "session": (Session, ("spawn", "attach", "info", "rename")),
     "sessions": (tuple[Session, ...], ("list", "top")),
     "done-to": (Session | tuple[Session, ...], ("label", "signal", "resize", "pause", "unpause", "restart")),
     "result": (ExecResult, ("exec",)),

@@ -74,6 +74,7 @@ OURS_FOR_LIST = {
     "orchctl.protocol.commands",
     "orchctl.protocol.framing",
     "orchctl.protocol.hello",
+    "orchctl.protocol.inputs",
     "orchctl.protocol.kept",
     "orchctl.protocol.leases",
     "orchctl.protocol.supervising",

@@ -21,7 +21,7 @@ from orchctl.core.tale import Tale
 from tests.world import World
 
 # printed in another form, which has a shape of its own: `result` and `tail`
-OTHERWISE = {"Selection", "Search", "Line", "Count", "Size", "Result", "Chunk", "Gap", "Limits"}
+OTHERWISE = {"Selection", "Search", "Line", "Count", "Size", "Result", "Chunk", "Gap", "Limits", "Painting"}
 STREAMS = {"tail", "events", "search", "audit", "supervisor logs"}
 
 
