@@ -146,4 +146,58 @@ class Unknown:
     kind: str
 
 
-Happening = Text | Reasoning | Tool | TurnStarted | TurnEnded | NeedsInput | Answered | Checkpoint | Trouble | Unknown
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The conversation is there and takes prompts. `native` is what it is resumed by after a break."""
+
+    native: dict[str, str]
+    model: str | None = None
+    details: dict[str, Any] = field(default_factory=dict)  # what holds in it: the sandbox, who may do what
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotOpened:
+    """The conversation could not be begun or resumed."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """The server has taken a prompt, and said so."""
+
+    once: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The server has not taken a prompt, and said so."""
+
+    once: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The conversation is no longer held by the server."""
+
+
+Happening = (
+    Text
+    | Reasoning
+    | Tool
+    | TurnStarted
+    | TurnEnded
+    | NeedsInput
+    | Answered
+    | Checkpoint
+    | Trouble
+    | Unknown
+    | Opened
+    | NotOpened
+    | Delivered
+    | Refused
+    | Closed
+)
