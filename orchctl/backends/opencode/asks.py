@@ -9,6 +9,7 @@ from orchctl.backends.interface import Reply
 from orchctl.model.happening import Choice, Need, NeedsInput
 
 ONCE, ALWAYS, REJECT = "once", "always", "reject"
+WITHDRAWN = "withdrawn"
 DISMISS = "/dismiss"  # no label of an option
 _PERMISSION = (
     Choice(id=ONCE, label="allow once", kind="allow"),

@@ -21,7 +21,6 @@ from orchctl.model.happening import (
     Unknown,
 )
 
-WITHDRAWN = "withdrawn"
 # The server tells these too; they mean nothing for a conversation, or are said again in another event.
 SILENT = frozenset(
     {
@@ -98,9 +97,9 @@ class Conversation:
         if self.turn is not None:
             self.turn.texts.gap()
 
-    def withdrawn(self, request: str) -> list[Happening]:
-        """The server does not know the request any more."""
-        return [Answered(request=request, reply=WITHDRAWN)] if self.requests.pop(request, None) else []
+    def answered(self, request: str, reply: str) -> list[Happening]:
+        """The request is no longer open; who hears it first tells."""
+        return [Answered(request=request, reply=reply)] if self.requests.pop(request, None) else []
 
     def event(self, kind: str, fields: Fields, session: str) -> list[Happening]:
         """One event of the server about this conversation, or about a sub-agent of it: `session` says which."""
@@ -230,16 +229,12 @@ class Conversation:
         return self._ask(turn, fields, asks.question(fields, **self._about(fields, session)))
 
     def _replied(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
-        request = str(fields.get("requestID", ""))
-        if self.requests.pop(request, None) is None:
-            return []
         answers = fields.get("answers")
         said = "; ".join(", ".join(map(str, one)) for one in answers) if isinstance(answers, list) else ""
-        return [Answered(request=request, reply=str(fields.get("reply") or said))]
+        return self.answered(str(fields.get("requestID", "")), str(fields.get("reply") or said))
 
     def _dismissed(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
-        request = str(fields.get("requestID", ""))
-        return [Answered(request=request, reply=asks.DISMISS)] if self.requests.pop(request, None) else []
+        return self.answered(str(fields.get("requestID", "")), asks.DISMISS)
 
     def _deleted(self) -> list[Happening]:
         turn = self.turn
@@ -268,7 +263,7 @@ class Conversation:
         permissions, questions = found.get("permissions") or (), found.get("questions") or ()
         listed = {str(one.get("id")) for one in (*permissions, *questions)}
         for gone in [request for request in self.requests if request not in listed]:
-            told += self.withdrawn(gone)
+            told += self.answered(gone, asks.WITHDRAWN)
         for one in permissions:
             told += self._permission(turn, one, str(one.get("sessionID")))
         for one in questions:
@@ -318,7 +313,7 @@ class Conversation:
 
     def _withdraw(self) -> list[Happening]:
         open_requests, self.requests = list(self.requests), {}
-        return [Answered(request=request, reply=WITHDRAWN) for request in open_requests]
+        return [Answered(request=request, reply=asks.WITHDRAWN) for request in open_requests]
 
 
 _HANDLERS = {

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 KIND = "orchctl"
-HEALTHY = "healthy"  # version
-OPENED = "opened"  # session, info: the conversation as the server has it; model
+OPENED = "opened"  # session, native, directory, model, version
 NOT_OPENED = "not-opened"  # session, code, message
 POSTING = "posting"  # session, once, message: written before the prompt is on its way
 POSTED = "posted"  # session, once
-REFUSED = "refused"  # session, once, code, message
+REFUSED = "refused"  # session, once, code, text
 STOPPING = "stopping"  # session: an interrupt was asked for
-ANSWERED = "answered"  # session, request: the server no longer knows it
+ANSWERED = "answered"  # session, request, reply: by us, or `withdrawn` when the server does not know it any more
 CONNECTED = "connected"  # directory: the stream of events begins, or begins again after a gap
 READ = "read"  # session, and what was read to close a gap: see translate.py
 CLOSED = "closed"  # session

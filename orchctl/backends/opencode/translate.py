@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchctl.backends.opencode import records
+from orchctl.backends.opencode import asks, records
 from orchctl.backends.opencode.conversation import SILENT, TWIN, Conversation
 from orchctl.backends.opencode.turn import Fields
 from orchctl.model.happening import Closed, Happening, NotOpened, Opened, Refused, Unknown
@@ -41,14 +41,17 @@ class Translator:
         """In which it is."""
         return self._directories.get(session)
 
+    def session_of(self, native: str) -> str | None:
+        """Which of ours holds a conversation."""
+        return self._sessions.get(native)
+
+    def sessions(self) -> list[str]:
+        """Those that are open here."""
+        return list(self._conversations)
+
     def sessions_in(self, directory: str) -> list[str]:
         """Those that are open there."""
         return [session for session, place in self._directories.items() if place == directory]
-
-    def family(self, session: str) -> set[str]:
-        """The server's ids of a conversation and of all its sub-agents."""
-        known = {*self._parents, *self._sessions}
-        return {native for native in known if self._owner(native) == session}
 
     def adopt(self, child: str, parent: str) -> None:
         """A sub-agent's conversation."""
@@ -123,7 +126,7 @@ class Translator:
         elif kind == records.STOPPING:
             one.stopping()
         elif kind == records.ANSWERED:
-            return one.withdrawn(str(line["request"]))
+            return one.answered(str(line["request"]), str(line.get("reply", asks.WITHDRAWN)))
         elif kind == records.READ:
             for child, parent in (line.get("children") or {}).items():
                 self.adopt(child, parent)
