@@ -26,33 +26,14 @@ The rules that make a turn survive a killed supervisor, and every happening be t
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from orchctl.model.agent import Permission, Profile
 from orchctl.model.happening import Happening
 
-
-class Permission(enum.StrEnum):
-    """What is done when an agent asks whether it may do something. The host replies; a backend only asks."""
-
-    ASK = "ask"  # a human
-    ALLOW = "allow"
-    DENY = "deny"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """How a harness is to be run: `[profiles.NAME]` in the config file, or nothing but the harness's own name."""
-
-    name: str
-    harness: str
-    argv: tuple[str, ...] = ()  # instead of the backend's own way to start it
-    env: Mapping[str, str] = field(default_factory=dict)
-    model: str | None = None
-    permission: Permission | None = None
-    options: Mapping[str, str] = field(default_factory=dict)  # what only this harness knows, such as `sandbox`
+__all__ = ["Harness", "Host", "Launch", "Opening", "Permission", "Profile", "Prompt", "Reply", "Server"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field, replace
 
+from orchctl.model.agent import AgentState
+
 
 class State(enum.StrEnum):
     """Where a run stands; `core/lifecycle.py` holds the moves."""
@@ -34,6 +36,7 @@ class EndReason(enum.StrEnum):
     TIMEOUT = "timeout"
     IDLE_TIMEOUT = "idle-timeout"
     LOST = "lost"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ class Session:
     waiting: Waiting = Waiting.UNKNOWN  # for input; looked at only when asked for
     stalled: str | None = None  # why its output cannot be written just now; the program waits
     output: Output = field(default_factory=Output)
+    agent: AgentState | None = None  # of a harness session
 
     def without_output(self) -> Session:
         """The same after its output was taken away."""
