@@ -9,9 +9,10 @@ from orchctl.errors import BadInput
 
 _PACKAGES = {
     "codex": "orchctl.backends.codex",
+    "opencode": "orchctl.backends.opencode",
     "scripted": "orchctl.backends.scripted",
 }
-SHOWN = ("codex",)  # `scripted` is for whoever writes a backend
+SHOWN = ("codex", "opencode")  # `scripted` is for whoever writes a backend
 
 
 def names() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from orchctl.model.happening import Usage
 
-HARNESSES = ("codex",)  # what `spawn -b` takes beside `pty` and `pipe`
+HARNESSES = ("codex", "opencode")  # what `spawn -b` takes beside `pty` and `pipe`
 
 
 class Permission(enum.StrEnum):

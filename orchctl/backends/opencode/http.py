@@ -6,6 +6,7 @@ It speaks to 127.0.0.1 and nowhere else, through no proxy, with the password tha
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import httpx_sse
 USER = "opencode"
 ANSWER_S = 30.0  # a request takes well under a second, the first one in a directory a few
 SILENCE_S = 30.0  # the server says something every 10 s
+logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every request
 _ANSWER_LIMIT = 256 << 20  # bytes; a hundred messages with large outputs are far below
 
 

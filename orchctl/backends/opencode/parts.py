@@ -88,14 +88,23 @@ class Tools:
 
     def part(self, key: str, part: Mapping[str, Any]) -> list[Happening]:
         """A tool call as it is now, by the name that it has with us."""
+        status = (part.get("state") or {}).get("status")
         last = self._last.get(key)
-        now = _tool(key, part, first=last is None)
-        if now == last or (last is not None and last.phase is Phase.FINISHED):
-            return []
-        if last is not None and now.phase is Phase.UPDATED and not self._worth_telling(key, last, now):
-            return []
-        self._last[key], self._shown[key] = now, len(now.output)
-        return [now]
+        if (status == "pending" and not last) or (last is not None and last.phase is Phase.FINISHED):
+            return []  # nobody knows yet what it will be about
+        told: list[Happening] = []
+        if last is None:
+            last = _tool(key, part, Phase.STARTED)
+            told.append(last)
+            self._last[key], self._shown[key] = last, 0
+        if status in ("completed", "error"):
+            self._last[key] = _tool(key, part, Phase.FINISHED)
+            return [*told, self._last[key]]
+        now = _tool(key, part, Phase.UPDATED)
+        if self._worth_telling(key, last, now):
+            self._last[key], self._shown[key] = now, len(now.output)
+            told.append(now)
+        return told
 
     def _worth_telling(self, key: str, last: Tool, now: Tool) -> bool:
         if (now.title, now.input) != (last.title, last.input):
@@ -109,18 +118,17 @@ def _titled(given: Mapping[str, Any]) -> str:
     return _repaired(str(found).partition("\n")[0])
 
 
-def _tool(key: str, part: Mapping[str, Any], *, first: bool) -> Tool:
+def _tool(key: str, part: Mapping[str, Any], phase: Phase) -> Tool:
     state: Mapping[str, Any] = part.get("state") or {}
     details: Mapping[str, Any] = state.get("metadata") or {}
     given: dict[str, Any] = dict(state.get("input") or {})
-    status = state.get("status")
-    phase, ok = (Phase.STARTED if first else Phase.UPDATED), None
-    output = str(details.get("output") or "")
-    if status == "completed":
+    ok: bool | None = None
+    output = str(details.get("output") or "") if phase is Phase.UPDATED else ""
+    if phase is Phase.FINISHED and state.get("status") == "error":
+        ok, output = False, str(state.get("error") or "")
+    elif phase is Phase.FINISHED:
         # a command that failed is `completed` with its exit code, and one that was interrupted with none
-        phase, ok, output = Phase.FINISHED, details.get("exit", 0) == 0, str(state.get("output") or "")
-    elif status == "error":
-        phase, ok, output = Phase.FINISHED, False, str(state.get("error") or "")
+        ok, output = details.get("exit", 0) == 0, str(state.get("output") or "")
     return Tool(
         id=key,
         phase=phase,

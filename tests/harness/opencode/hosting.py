@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -17,13 +18,12 @@ from orchctl.model.happening import Happening, NotOpened, Opened, Text, TurnEnde
 
 T = TypeVar("T")
 PATIENCE_S = 60.0
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orchctl" / "harnesses" / "opencode"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orchctl" / "harnesses"
 
 
 def program() -> str | None:
     """The real one, where `.ci/harnesses` puts it."""
-    found = sorted(CACHE.glob("node_modules/opencode-linux-*/bin/opencode"), key=lambda path: len(str(path)))
-    return str(found[0]) if found else None
+    return shutil.which("opencode", path=str(CACHE / "opencode-ai@1.18.33" / "node_modules" / ".bin"))
 
 
 def environment(home: str, model_url: str, **config: Any) -> dict[str, str]:
