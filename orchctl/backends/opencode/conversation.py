@@ -252,7 +252,7 @@ class Conversation:
             return []
         session = str(info.get("sessionID") or self.native)
         told = self._message(turn, {"info": info}, session)
-        for part in message.get("parts") or ():
+        for part in message.get("parts") or () if info.get("role") == "assistant" else ():
             told += self._part(turn, {"part": part}, session, live=False)
         return told
 
