@@ -87,7 +87,7 @@ class Conversation:
                 self.event("answered", request=request, reply="withdrawn")
         self.busy = False
         self.event("turn-ended", turn=turn, end=end, error=error, input=len(text), output=7)
-        self.event("checkpoint", native={"conversation": self.name})
+        self.event("checkpoint", native={"id": self.name})
 
     def check(self) -> None:
         """Stop where an interrupt is asked for."""
