@@ -16,10 +16,19 @@ import httpx
 import httpx_sse
 
 USER = "opencode"
-ANSWER_S = 30.0  # a request takes well under a second, the first one in a directory a few
-SILENCE_S = 30.0  # the server says something every 10 s
 logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every request
 _ANSWER_LIMIT = 256 << 20  # bytes; a hundred messages with large outputs are far below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long is waited for what."""
+
+    answer_s: float = 30.0  # a request takes well under a second, the first one in a directory a few
+    silence_s: float = 30.0  # on a stream the server says something every 10 s
+    tries: int = 8  # to have a stream, about 10 s; then the server is of no use, though its process is there
+    look_again_s: float = 1.0  # the end of a turn comes a third of a second after it is announced, on a slow machine
+    looks: int = 5
 
 
 class NoAnswer(Exception):
@@ -64,11 +73,12 @@ class Answer:
 class Door:
     """The way to one server."""
 
-    def __init__(self, port: int, password: str) -> None:
+    def __init__(self, port: int, password: str, patience: Patience) -> None:
+        self.patience = patience
         self._client = httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{port}",
             auth=(USER, password),
-            timeout=httpx.Timeout(ANSWER_S, connect=5.0, pool=None),
+            timeout=httpx.Timeout(patience.answer_s, connect=5.0, pool=None),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=8),
             trust_env=False,
         )
@@ -106,10 +116,10 @@ class Door:
 
     async def events(self, directory: str) -> AsyncGenerator[bytes, None]:
         """The payloads of a directory's stream, until it ends."""
-        patience = httpx.Timeout(ANSWER_S, connect=5.0, read=SILENCE_S, pool=None)
+        limits = httpx.Timeout(self.patience.answer_s, connect=5.0, read=self.patience.silence_s, pool=None)
         params = {"directory": directory}
         try:
-            async with httpx_sse.aconnect_sse(self._client, "GET", "/event", params=params, timeout=patience) as source:
+            async with httpx_sse.aconnect_sse(self._client, "GET", "/event", params=params, timeout=limits) as source:
                 if source.response.status_code != 200:
                     raise NoAnswer(f"the stream of events was refused (status {source.response.status_code})")
                 async with aclosing(source.aiter_sse()) as events:

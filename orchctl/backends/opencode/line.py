@@ -13,9 +13,6 @@ from orchctl.backends.opencode.http import Door, understood
 from orchctl.backends.opencode.translate import Translator
 from orchctl.backends.opencode.turn import Turn
 
-LOOK_AGAIN_S = 1.0  # the end of a turn comes a third of a second after it is announced, on a slow machine
-LOOKS = 5
-
 
 class Line:
     """One server, from our side."""
@@ -77,11 +74,13 @@ class Line:
     async def look_after(self, session: str) -> None:
         """What became of a turn whose end was announced: mostly it comes, else it is read."""
         try:
-            turn = self.turn(session)
-            for look in range(1, LOOKS + 1):
-                if await self.until(lambda: self.turn(session) is not turn or not self._uneasy(session), LOOK_AGAIN_S):
+            turn, patience = self.turn(session), self.door.patience
+            for look in range(1, patience.looks + 1):
+                if await self.until(
+                    lambda: self.turn(session) is not turn or not self._uneasy(session), patience.look_again_s
+                ):
                     return
-                await self.read(session, last=look == LOOKS)
+                await self.read(session, last=look == patience.looks)
         finally:
             self._looking.discard(session)
 

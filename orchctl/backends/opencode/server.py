@@ -7,7 +7,7 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping
 
 from orchctl.backends.interface import Host, Opening, Prompt, Reply
-from orchctl.backends.opencode.http import Door, NoAnswer, understood
+from orchctl.backends.opencode.http import Door, NoAnswer, Patience, understood
 from orchctl.backends.opencode.line import Line
 from orchctl.backends.opencode.session import Asking, Rooms
 from orchctl.backends.opencode.streams import Streams
@@ -23,8 +23,9 @@ _Job = Callable[[Asking], Awaitable[None]]
 class OpencodeServer:
     """Nothing here waits: what is asked is put in a session's lane, and done while `attend` runs."""
 
-    def __init__(self, host: Host, notes: Mapping[str, str]) -> None:
+    def __init__(self, host: Host, notes: Mapping[str, str], patience: Patience | None = None) -> None:
         self._host = host
+        self._patience = patience or Patience()
         self._notes = notes
         self._translator = Translator()
         self._models: dict[str, str | None] = {}
@@ -78,7 +79,7 @@ class OpencodeServer:
     async def attend(self) -> None:
         """All requests and streams, for as long as the process lives."""
         try:
-            async with Door(int(self._notes[PORT]), self._notes[PASSWORD]) as door:
+            async with Door(int(self._notes[PORT]), self._notes[PASSWORD], self._patience) as door:
                 version = await self._hello(door)
                 self._line = Line(self._host, door, self._translator)
                 async with asyncio.TaskGroup() as tasks:

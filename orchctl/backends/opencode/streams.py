@@ -14,7 +14,6 @@ from orchctl.backends.opencode.http import NoAnswer
 from orchctl.backends.opencode.line import Line
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 2.0
-_TRIES = 8  # about 10 s; then the server is of no use, though its process is there
 _CONNECTED, _HEARTBEAT = "server.connected", "server.heartbeat"
 
 
@@ -46,7 +45,7 @@ class Streams:
 
     async def _listen(self, directory: str) -> None:
         failures, wait_s = 0, _FIRST_WAIT_S
-        while failures < _TRIES:
+        while failures < self._line.door.patience.tries:
             why = "the stream of events ended"
             try:
                 if await self._hear(directory):

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from orchctl.backends.interface import Opening, Profile, Prompt, Server
 from orchctl.backends.opencode import HARNESS
+from orchctl.backends.opencode.http import Patience
+from orchctl.backends.opencode.server import OpencodeServer
 from orchctl.model.happening import Happening, NotOpened, Opened, Text, TurnEnded
 
 T = TypeVar("T")
@@ -72,7 +74,9 @@ def environment(home: str, model_url: str, **config: Any) -> dict[str, str]:
 class MemoryHost:
     """The host's side of the interface."""
 
-    def __init__(self, notes: Mapping[str, str], printed: Callable[[], bytes]) -> None:
+    def __init__(
+        self, notes: Mapping[str, str], printed: Callable[[], bytes], patience: Patience | None = None
+    ) -> None:
         self.raw: list[bytes] = []
         self.told: list[tuple[str, Happening]] = []
         self.versions: list[str | None] = []
@@ -80,7 +84,7 @@ class MemoryHost:
         self.replaying = False
         self._printed = printed
         self._news = asyncio.Event()
-        self.server: Server = HARNESS.serve(self, Profile(name="opencode", harness="opencode"), notes)
+        self.server: Server = OpencodeServer(self, notes, patience)
 
     def ready(self, version: str | None) -> None:
         """It takes conversations."""

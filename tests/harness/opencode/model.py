@@ -1,23 +1,38 @@
-"""A model on loopback that does what the prompt says, one line for each of its answers.
+"""A model for the real opencode to talk to: OpenAI chat completions on loopback, as far as opencode uses them.
 
-    say TEXT · think TEXT | TEXT · tool NAME JSON [;; NAME JSON …] · count N (pieces, as fast as it can)
-    hold NAME TEXT (half of it, then the rest once the test calls `release`) · error CODE TEXT · flaky N TEXT
-    drop (the connection, in the middle) · hang (until the agent goes away)
+A prompt is a list of steps, one a line, as for the scripted harness: `say`, `think`, `tool COMMAND`, `ask FILE`,
+`question`, `count N MILLISECONDS`, `recall`, `fail TEXT`, `stay`; and for this one also
 
-The line is the one after as many as the model has answered since the prompt; behind the last one it says `done` and
-what the last tool gave. A request without tools is for a title, or for a summary.
+    call NAME JSON [;; NAME JSON …] · hold NAME TEXT (half of it, the rest once the test calls `release`)
+    error CODE TEXT · flaky N (N times overloaded) · drop (the connection, in the middle)
+
+A step that calls a tool ends the model's answer; with the tool's result opencode asks again, and the steps after it
+follow. A request without tools is for a title, or for a summary.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
 PATIENCE_S = 60.0
+SAID = ("say", "think", "count", "recall", "stay", "hold", "drop")
+CALLS = ("tool", "ask", "question", "call")
+FAILS = ("fail", "error", "flaky")
+QUESTION = {
+    "questions": [
+        {
+            "question": "Which colour?",
+            "header": "Colour",
+            "options": [{"label": "red", "description": "r"}, {"label": "blue", "description": "b"}],
+        }
+    ]
+}
+Step = tuple[str, str]
 
 
 def _text(content: Any) -> str:
@@ -26,19 +41,24 @@ def _text(content: Any) -> str:
     return "\n".join(part.get("text", "") for part in content or [] if isinstance(part, dict))
 
 
-def _line(body: dict[str, Any]) -> tuple[str, str]:
-    """What is to be done for this request."""
+def steps_of(text: str) -> list[Step]:
+    """The steps of a prompt; a prompt without any is echoed."""
+    pairs = [line.strip().partition(" ")[::2] for line in text.splitlines()]
+    return [(word, rest) for word, rest in pairs if word in SAID + CALLS + FAILS] or [("say", f"you said: {text}")]
+
+
+def due(body: dict[str, Any]) -> tuple[list[Step], int]:
+    """The steps that are due now, and the number of the prompt that they are of."""
     if not body.get("tools"):
-        return "say", "a title"
+        return [("say", "a title")], 0
     messages = body["messages"]
-    asked = max(n for n, one in enumerate(messages) if one["role"] == "user")
-    answered = sum(one["role"] == "assistant" for one in messages[asked + 1 :])
-    script = _text(messages[asked]["content"]).strip().splitlines()
-    if answered >= len(script):
-        results = [_text(one.get("content")) for one in messages if one["role"] == "tool"]
-        return "say", f"done: {results[-1].strip()}" if results else "done"
-    verb, _, rest = script[answered].strip().partition(" ")
-    return (verb, rest) if verb in _VERBS else ("say", f"echo: {script[answered]}")
+    prompts = [n for n, one in enumerate(messages) if one["role"] == "user"]
+    steps = steps_of(_text(messages[prompts[-1]]["content"]))
+    for _ in range(sum(one["role"] == "assistant" for one in messages[prompts[-1] + 1 :])):
+        while steps and steps.pop(0)[0] not in CALLS:
+            pass
+    until = next((n for n, (word, _) in enumerate(steps, 1) if word in CALLS), len(steps))
+    return steps[:until], len(prompts)
 
 
 class Model:
@@ -48,7 +68,7 @@ class Model:
         self.requests: list[dict[str, Any]] = []
         self.gates: dict[str, threading.Event] = {}
         self.reached: dict[str, threading.Event] = {}
-        self.failed: Counter[str] = Counter()
+        self.overloaded = 0
         self.ending = threading.Event()
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -110,25 +130,50 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.model.requests.append(body)
-        verb, rest = _line(body)
-        if verb == "flaky":
-            times, _, rest = rest.partition(" ")
-            self.server.model.failed[rest] += 1
-            verb, rest = ("error", "503 overloaded") if self.server.model.failed[rest] <= int(times) else ("say", rest)
-        if verb == "error":
-            code, _, message = rest.partition(" ")
-            kind = "server_error" if int(code) >= 500 else "invalid_request_error"
-            self._json(int(code), {"error": {"message": message, "type": kind}})
+        steps, number = due(body)
+        failure = self._failure(steps)
+        if failure is not None:
+            self._json(*failure)
             return
         try:
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            getattr(self, f"_{verb}")(rest)
+            self._play(steps, number)
             self._chunk(b"")
         except OSError:
             self.close_connection = True  # the agent went away
+
+    def _failure(self, steps: list[Step]) -> tuple[int, dict[str, Any]] | None:
+        model = self.server.model
+        word, rest = next(((word, rest) for word, rest in steps if word in FAILS), ("", ""))
+        if word == "fail":
+            return 400, {"error": {"message": rest, "type": "invalid_request_error"}}
+        if word == "error":
+            code, _, message = rest.partition(" ")
+            return int(code), {"error": {"message": message, "type": "server_error"}}
+        if word == "flaky" and model.overloaded < int(rest):
+            model.overloaded += 1
+            return 503, {"error": {"message": "overloaded", "type": "server_error"}}
+        return None
+
+    def _play(self, steps: list[Step], number: int) -> None:
+        finish = "stop"
+        for n, (word, rest) in enumerate(steps):
+            if word in CALLS:
+                self._calls(word, rest)
+                finish = "tool_calls"
+            elif word == "recall":
+                self._say(f"prompt number {number}")
+            elif word not in FAILS:
+                getattr(self, f"_{word}")(rest)
+            if word in SAID and word != "think" and n + 1 < len(steps):
+                self._delta(content="\n")
+        self._delta(finish)
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        self._event({**_ENVELOPE, "choices": [], "usage": usage})
+        self._event(None)
 
     def _json(self, status: int, value: dict[str, Any]) -> None:
         data = json.dumps(value).encode()
@@ -147,81 +192,55 @@ class _Handler(BaseHTTPRequestHandler):
         self._chunk(b"data: " + data + b"\n\n")
 
     def _delta(self, finish: str | None = None, **delta: Any) -> None:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        self._event(
-            {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "fake-1", "choices": [choice]}
-        )
-
-    def _finish(self, why: str = "stop") -> None:
-        self._delta(why)
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        self._event(
-            {
-                "id": "c",
-                "object": "chat.completion.chunk",
-                "created": 1,
-                "model": "fake-1",
-                "choices": [],
-                "usage": usage,
-            }
-        )
-        self._event(None)
-
-    def _words(self, text: str, key: str = "content") -> None:
-        for n, word in enumerate(text.split(" ")):
-            self._delta(**{key: (" " if n else "") + word})
+        self._event({**_ENVELOPE, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
     def _say(self, text: str) -> None:
-        self._words(text)
-        self._finish()
+        for n, word in enumerate(text.split(" ")):
+            self._delta(content=(" " if n else "") + word)
 
     def _think(self, text: str) -> None:
-        thought, _, answer = text.partition(" | ")
-        self._words(thought, "reasoning_content")
-        self._words(answer)
-        self._finish()
+        self._delta(reasoning_content=text[: len(text) // 2])
+        self._delta(reasoning_content=text[len(text) // 2 :])
 
-    def _tool(self, text: str) -> None:
+    def _calls(self, word: str, rest: str) -> None:
+        if word == "call":
+            calls = [one.strip().partition(" ")[::2] for one in rest.split(";;")]
+        elif word == "question":
+            calls = [("question", json.dumps(QUESTION))]
+        else:
+            command = f"echo touched >> {rest}" if word == "ask" else rest
+            calls = [("bash", json.dumps({"command": command, "description": "as told"}))]
         number = len(self.server.model.requests)
-        for n, one in enumerate(text.split(";;")):
-            name, _, given = one.strip().partition(" ")
-            half = len(given) // 2
+        for n, (name, given) in enumerate(calls):
             call = {"index": n, "id": f"call_{number}_{n}", "type": "function"}
+            half = len(given) // 2
             self._delta(tool_calls=[{**call, "function": {"name": name, "arguments": given[:half]}}])
             self._delta(tool_calls=[{"index": n, "function": {"arguments": given[half:]}}])
-        self._finish("tool_calls")
 
     def _count(self, text: str) -> None:
-        for n in range(int(text)):
-            self._delta(content=f"{n} ")
-        self._finish()
+        last, pause_ms = text.split()
+        for n in range(int(last)):
+            self._delta(content=f"{n}\n")
+            time.sleep(int(pause_ms) / 1000)
 
     def _hold(self, text: str) -> None:
         name, _, rest = text.partition(" ")
         reached, gate = self.server.model.gate(name)
-        words = rest.split(" ")
-        self._words(" ".join(words[: len(words) // 2]) + " ")
+        half = len(rest) // 2
+        self._delta(content=rest[:half])
         reached.set()
-        self._until(gate)
-        self._words(" ".join(words[len(words) // 2 :]))
-        self._finish()
+        while not gate.wait(0.1):
+            self._chunk(b": still there\n\n")  # fails when the agent is not
+        self._delta(content=rest[half:])
 
-    def _hang(self, text: str) -> None:
-        self._words("so far ")
-        reached, _ = self.server.model.gate("hang")
-        reached.set()
-        self._until(self.server.model.ending)
+    def _stay(self, text: str) -> None:
+        while not self.server.model.ending.wait(0.02):
+            self._delta(content=".")
 
     def _drop(self, text: str) -> None:
-        self._words("half an ans")
-        self.close_connection = True
+        self._delta(content="half an ans")
         self.connection.shutdown(2)
         raise BrokenPipeError
 
-    def _until(self, gate: threading.Event) -> None:
-        """A comment now and then shows whether the agent is still there."""
-        while not gate.wait(0.1):
-            self._chunk(b": still there\n\n")
 
-
-_VERBS = ("say", "think", "tool", "count", "hold", "error", "flaky", "drop", "hang")
+_ENVELOPE = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "fake-1"}
