@@ -10,7 +10,8 @@ from orchctl.model.happening import Choice, Need, NeedsInput
 
 ONCE, ALWAYS, REJECT = "once", "always", "reject"
 WITHDRAWN = "withdrawn"
-DISMISS = "/dismiss"  # no label of an option
+DISMISSED = "dismissed"
+_NO = "This was denied. Go on without it, or say why it is needed."
 _PERMISSION = (
     Choice(id=ONCE, label="allow once", kind="allow"),
     Choice(id=ALWAYS, label="allow always", kind="always"),
@@ -50,10 +51,7 @@ def question(asked: Mapping[str, Any], *, tool: str | None, subagent: str | None
         request=str(asked.get("id", "")),
         need=Need.QUESTION,
         title=" / ".join(str(one.get("question") or one.get("header") or "") for one in questions),
-        choices=(
-            *(Choice(id=label, label=label) for label in labels),
-            Choice(id=DISMISS, label="dismiss", kind="deny"),
-        ),
+        choices=tuple(Choice(id=label, label=label) for label in labels),
         tool=tool,
         free_text=len(questions) > 1 or first.get("custom") is not False,
         details={"questions": [dict(one) for one in questions]},
@@ -62,17 +60,13 @@ def question(asked: Mapping[str, Any], *, tool: str | None, subagent: str | None
 
 
 def permission_body(reply: Reply) -> dict[str, str]:
-    """A denial with a text goes on with it as advice; one without ends the turn."""
-    body = {"reply": reply.choice or REJECT}
-    if reply.text and body["reply"] == REJECT:
-        body["message"] = reply.text
-    return body
+    """A denial without a message would end the turn; with one the agent goes on."""
+    choice = reply.choice or REJECT
+    return {"reply": choice, "message": reply.text or _NO} if choice == REJECT else {"reply": choice}
 
 
-def question_body(reply: Reply, questions: int) -> dict[str, list[list[str]]] | None:
-    """One answer for each question: the lines of the text, in order. None is to dismiss it."""
-    if reply.choice == DISMISS:
-        return None
+def question_body(reply: Reply, questions: int) -> dict[str, list[list[str]]]:
+    """One answer for each question: the lines of the text, in order."""
     given: Sequence[str] = [reply.text if reply.text is not None else reply.choice or ""]
     if questions > 1:
         given = given[0].splitlines()

@@ -234,7 +234,7 @@ class Conversation:
         return self.answered(str(fields.get("requestID", "")), str(fields.get("reply") or said))
 
     def _dismissed(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
-        return self.answered(str(fields.get("requestID", "")), asks.DISMISS)
+        return self.answered(str(fields.get("requestID", "")), asks.DISMISSED)
 
     def _deleted(self) -> list[Happening]:
         turn = self.turn
@@ -299,7 +299,7 @@ class Conversation:
         return [need]
 
     def _checkpoint(self, turn: Turn) -> Checkpoint:
-        return Checkpoint(native={"session": self.native, **({"message": turn.last} if turn.last else {})})
+        return Checkpoint(native={"id": self.native, **({"message": turn.last} if turn.last else {})})
 
     def _ended(self, turn: Turn, *, told: bool = False) -> list[Happening]:
         self.turn = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchctl.model.happening import Happening, Phase, Reasoning, Text, Tool
@@ -16,7 +16,6 @@ from orchctl.model.happening import Happening, Phase, Reasoning, Text, Tool
 _KINDS: dict[str, type[Text] | type[Reasoning]] = {"text": Text, "reasoning": Reasoning}
 _HALF = re.compile("[\ud800-\udfff]")
 _TELLING = ("command", "filePath", "path", "pattern", "url", "query", "description")
-_FIRST_PROGRESS = 256  # characters; the next ones when it has doubled, since each repeats all of it
 
 
 @dataclass(slots=True)
@@ -80,36 +79,39 @@ def _repaired(text: str) -> str:
 
 
 class Tools:
-    """What the agent does. The server repeats a tool call as a whole at each step."""
+    """What the agent does. The server repeats a tool call as a whole at each step, with all that it printed so far."""
 
     def __init__(self) -> None:
         self._last: dict[str, Tool] = {}
-        self._shown: dict[str, int] = {}  # how much output the last progress had
+        self._printed: dict[str, str] = {}
 
     def part(self, key: str, part: Mapping[str, Any]) -> list[Happening]:
         """A tool call as it is now, by the name that it has with us."""
-        status = (part.get("state") or {}).get("status")
-        last = self._last.get(key)
-        if (status == "pending" and not last) or (last is not None and last.phase is Phase.FINISHED):
+        state: Mapping[str, Any] = part.get("state") or {}
+        status, last = state.get("status"), self._last.get(key)
+        if (status == "pending" and last is None) or (last is not None and last.phase is Phase.FINISHED):
             return []  # nobody knows yet what it will be about
         told: list[Happening] = []
         if last is None:
-            last = _tool(key, part, Phase.STARTED)
+            last = self._last[key] = _tool(key, part, Phase.STARTED)
             told.append(last)
-            self._last[key], self._shown[key] = last, 0
         if status in ("completed", "error"):
             self._last[key] = _tool(key, part, Phase.FINISHED)
             return [*told, self._last[key]]
-        now = _tool(key, part, Phase.UPDATED)
-        if self._worth_telling(key, last, now):
-            self._last[key], self._shown[key] = now, len(now.output)
+        now = replace(_tool(key, part, Phase.UPDATED), output=self._piece(key, state))
+        if now.output or (now.title, now.input) != (last.title, last.input):
+            self._last[key] = now
             told.append(now)
         return told
 
-    def _worth_telling(self, key: str, last: Tool, now: Tool) -> bool:
-        if (now.title, now.input) != (last.title, last.input):
-            return True
-        return len(now.output) >= max(_FIRST_PROGRESS, 2 * self._shown[key])
+    def _piece(self, key: str, state: Mapping[str, Any]) -> str:
+        """What it printed since. When much was printed its beginning is cut off: then the end of it is all there is."""
+        printed = _repaired(str((state.get("metadata") or {}).get("output") or ""))
+        before = self._printed.get(key, "")
+        if not printed.startswith(before):
+            return ""
+        self._printed[key] = printed
+        return printed[len(before) :]
 
 
 def _titled(given: Mapping[str, Any]) -> str:
@@ -123,7 +125,7 @@ def _tool(key: str, part: Mapping[str, Any], phase: Phase) -> Tool:
     details: Mapping[str, Any] = state.get("metadata") or {}
     given: dict[str, Any] = dict(state.get("input") or {})
     ok: bool | None = None
-    output = str(details.get("output") or "") if phase is Phase.UPDATED else ""
+    output = ""
     if phase is Phase.FINISHED and state.get("status") == "error":
         ok, output = False, str(state.get("error") or "")
     elif phase is Phase.FINISHED:

@@ -45,7 +45,7 @@ class OpencodeServer:
     def know(self, opening: Opening) -> None:
         """A conversation that is open here."""
         self._models[opening.session] = opening.model
-        self._translator.know(opening.session, opening.native.get("session", ""), opening.cwd)
+        self._translator.know(opening.session, opening.native.get("id", ""), opening.cwd)
 
     def open(self, opening: Opening) -> None:
         """Begin or resume."""

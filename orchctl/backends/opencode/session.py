@@ -57,7 +57,7 @@ class Asking:
             await self._streams.connected(opening.cwd)
             try:
                 model = await self._model(opening)
-                native = opening.native.get("session") or opening.native.get("id")
+                native = opening.native.get("id")
                 info = await (self._resumed(native, opening) if native else self._begun(opening))
             except _NotOpened as error:
                 self._line.note(records.NOT_OPENED, session=self.session, code=error.code, message=str(error))
@@ -200,13 +200,14 @@ class Asking:
         need = conversation.requests.get(request) if conversation is not None else None
         if need is None or directory is None:
             return
+        body: Mapping[str, Any]
         if need.need is Need.PERMISSION:
-            body: Mapping[str, Any] | None = asks.permission_body(reply)
-            path, said = f"/permission/{request}/reply", str(asks.permission_body(reply)["reply"])
+            body, place = asks.permission_body(reply), "permission"
+            said = str(body["reply"])
         else:
-            body = asks.question_body(reply, len(need.details["questions"]))
-            path = f"/question/{request}/{'reject' if body is None else 'reply'}"
-            said = asks.DISMISS if body is None else reply.text or reply.choice or ""
+            body, place = asks.question_body(reply, len(need.details["questions"])), "question"
+            said = reply.text or reply.choice or ""
+        path = f"/{place}/{request}/reply"
         answer = await self._ask("POST", path, body, directory=directory)
         if answer.status == 404:
             said = asks.WITHDRAWN

@@ -106,7 +106,7 @@ class Translator:
             native = str(line["native"])
             self.know(session, native, str(line["directory"]))
             details = {"version": line.get("version")}
-            yield session, [Opened(native={"session": native}, model=line.get("model"), details=details)]
+            yield session, [Opened(native={"id": native}, model=line.get("model"), details=details)]
         elif kind == records.NOT_OPENED:
             yield session, [NotOpened(code=str(line["code"]), message=str(line["message"]))]
         elif kind == records.CLOSED:

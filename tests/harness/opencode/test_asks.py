@@ -8,15 +8,17 @@ from orchctl.backends.opencode import asks
 
 def test_a_denial_with_a_text_passes_it_on_as_advice() -> None:
     assert asks.permission_body(Reply(choice="reject", text="use cat")) == {"reply": "reject", "message": "use cat"}
-    assert asks.permission_body(Reply(choice="reject")) == {"reply": "reject"}
     assert asks.permission_body(Reply(choice="always", text="x")) == {"reply": "always"}
-    assert asks.permission_body(Reply()) == {"reply": "reject"}
+
+
+def test_a_denial_without_a_text_has_one_so_that_the_turn_goes_on() -> None:
+    assert asks.permission_body(Reply(choice="reject"))["message"]
+    assert asks.permission_body(Reply())["reply"] == "reject"
 
 
 def test_an_answer_is_a_choice_or_any_text() -> None:
     assert asks.question_body(Reply(choice="Red"), 1) == {"answers": [["Red"]]}
     assert asks.question_body(Reply(text="a\nb"), 1) == {"answers": [["a\nb"]]}
-    assert asks.question_body(Reply(choice="/dismiss"), 1) is None
 
 
 def test_several_questions_are_answered_line_by_line() -> None:

@@ -45,7 +45,7 @@ async def begun(host: MemoryHost, stub: Stub, session: str = "s1", directory: st
     """A conversation with a prompt that has come back and is worked on; its id at the server."""
     opened = await host.opened(session, directory)
     assert isinstance(opened, Opened)
-    native = opened.native["session"]
+    native = opened.native["id"]
     host.server.send(session, Prompt(text="go", once="p1"))
     await host.until(lambda: host.of(Delivered, session) or None)
     work(stub, native)
@@ -194,7 +194,7 @@ def test_opening_again_finds_what_was_begun_and_never_heard_of(stub: Stub) -> No
             async with attended(host):
                 opened = await host.opened("s1", HERE)
                 assert isinstance(opened, Opened)
-                assert opened.native == {"session": "ses_0"}
+                assert opened.native == {"id": "ses_0"}
         assert list(stub.sessions) == ["ses_0"]
 
     asyncio.run(scene())
@@ -209,9 +209,9 @@ def test_a_conversation_is_resumed_only_where_it_is_and_by_one_session(stub: Stu
                 await host.opened("s1", HERE, native={"id": "ses_none"}),
                 await host.opened("s1", THERE, native={"id": "ses_9"}),
                 await host.opened("s1", HERE, native={"id": "ses_9"}),
-                await host.opened("s2", HERE, native={"session": "ses_9"}),
+                await host.opened("s2", HERE, native={"id": "ses_9"}),
             ]
-        codes = [one.code if isinstance(one, NotOpened) else one.native["session"] for one in found]
+        codes = [one.code if isinstance(one, NotOpened) else one.native["id"] for one in found]
         assert codes == ["no-conversation", "wrong-directory", "ses_9", "conversation-in-use"]
 
     asyncio.run(scene())
@@ -362,7 +362,7 @@ async def replayed(stub: Stub, raw: list[bytes], native: str) -> MemoryHost:
     """What the next supervisor has made of the log."""
     host = host_of(stub)
     host.replaying = True
-    host.server.know(Opening(session="s1", cwd=HERE, native={"session": native}))
+    host.server.know(Opening(session="s1", cwd=HERE, native={"id": native}))
     for line in raw:
         host.server.hear(line)
     host.replaying = False
@@ -401,7 +401,7 @@ def test_a_prompt_that_was_on_its_way_is_known_to_have_arrived_or_not(stub: Stub
             assert isinstance(opened, Opened)
             first.server.send("s1", Prompt(text="go", once="p1"))
             await first.until(lambda: first.of(Delivered, "s1") or None)
-        native = opened.native["session"]
+        native = opened.native["id"]
         before_the_answer = [line for line in first.raw if b'"posted"' not in line]
         if not arrived:
             stub.messages[native].clear()
@@ -424,7 +424,7 @@ def test_an_interrupt_is_repeated_until_the_turn_has_ended(stub: Stub) -> None:
         async with attended(host):
             opened = await host.opened("s1", HERE)
             assert isinstance(opened, Opened)
-            native = opened.native["session"]
+            native = opened.native["id"]
             host.server.send("s1", Prompt(text="go", once="p1"))
             host.server.interrupt("s1")
             host.server.interrupt("s1")

@@ -277,7 +277,7 @@ def test_tokens_are_those_of_all_steps() -> None:
 def test_the_end_of_a_turn_can_be_resumed_from() -> None:
     found = recording("03_reasoning")
     points = of(Checkpoint, heard(found.translator(), found.lines))
-    assert points[-1].native["session"] == found.native
+    assert points[-1].native["id"] == found.native
     assert points[-1].native["message"].startswith("msg_")
 
 
@@ -372,19 +372,23 @@ def test_a_command_that_failed_is_a_tool_that_did_not_go_well() -> None:
 
 def test_a_tool_tells_what_it_is_about_as_soon_as_that_is_known() -> None:
     phases = [(tool.phase, tool.title) for tool in of(Tool, told("08_permission_once"))]
-    assert phases == [(Phase.STARTED, "echo hi"), (Phase.FINISHED, "echo hi")]
+    assert phases == [(phase, "echo hi") for phase in (Phase.STARTED, Phase.UPDATED, Phase.FINISHED)]
 
 
-def test_progress_of_a_long_output_is_told_each_time_it_has_doubled() -> None:
+def test_what_a_tool_prints_is_told_piece_by_piece_until_its_beginning_is_cut_off() -> None:
     translator = a_turn()
 
-    def running(size: int) -> bytes:
-        state = {"status": "running", "input": {"command": "x"}, "metadata": {"output": "y" * size}}
+    def running(output: str) -> bytes:
+        state = {"status": "running", "input": {"command": "x"}, "metadata": {"output": output}}
         part = {"id": "prt_1", "type": "tool", "tool": "bash", "callID": "c", "state": state}
         return event("message.part.updated", sessionID="ses_root", part=part)
 
-    sizes = [len(tool.output) for tool in of(Tool, heard(translator, [running(n) for n in range(0, 5000, 10)]))]
-    assert sizes == [0, 260, 520, 1040, 2080, 4160]
+    tools = of(Tool, heard(translator, [running(text) for text in ("", "a", "a", "abc", "bcd")]))
+    assert [(tool.phase, tool.output) for tool in tools] == [
+        (Phase.STARTED, ""),
+        (Phase.UPDATED, "a"),
+        (Phase.UPDATED, "bc"),
+    ]
 
 
 def test_a_permission_says_what_for_and_how_to_reply() -> None:
@@ -439,8 +443,8 @@ def test_a_permission_of_a_sub_agent_reaches_its_parent_with_the_name_of_the_chi
 def test_a_question_has_its_options_and_takes_any_text() -> None:
     need = of(NeedsInput, told("12_question_reply"))[0]
     assert (need.need, need.title, need.free_text) == (Need.QUESTION, "Which colour?", True)
-    assert [choice.label for choice in need.choices] == ["Red", "Blue", "dismiss"]
-    assert of(Answered, told("13_question_reject"))[0].reply == "/dismiss"
+    assert [choice.label for choice in need.choices] == ["Red", "Blue"]
+    assert of(Answered, told("13_question_reject"))[0].reply == "dismissed"
 
 
 def test_a_request_that_the_server_no_longer_knows_is_withdrawn() -> None:
@@ -509,7 +513,7 @@ def test_opening_refusing_and_closing_are_told_to_the_session_that_asked() -> No
     )
     not_opened = records.line(records.NOT_OPENED, session="other", code="unknown-model", message="no")
     assert translator.hear(opened) == [
-        (SESSION, [Opened(native={"session": "ses_1"}, model="fake/fake-1", details={"version": "1"})])
+        (SESSION, [Opened(native={"id": "ses_1"}, model="fake/fake-1", details={"version": "1"})])
     ]
     assert translator.hear(not_opened) == [("other", [NotOpened(code="unknown-model", message="no")])]
     posting = records.line(records.POSTING, session=SESSION, once="p1", message="msg_1")
