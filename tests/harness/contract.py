@@ -331,13 +331,14 @@ class Contract:
 
     def test_a_turn_survives_killed_supervisors_with_no_text_lost_or_doubled(self, stage: Stage) -> None:
         stage.spawn()
-        with stage.working(stage.kit.count(300, 10)) as running:
+        session = stage.world.json("info", "it")["id"]
+        with stage.working(stage.kit.count(1000, 10)) as running:
             for _ in range(3):
-                before = len(stage.world.log(stage.world.json("info", "it")["id"]))
+                said = len(stage.world.log(session))
                 stage.kill_supervisor()
-                until(lambda: len(stage.tells()) > before, "nothing more is said")  # noqa: B023
-            said, _ = running.communicate(timeout=60)
-        assert (running.returncode, said.decode().split()) == (0, [str(number) for number in range(300)])
+                until(lambda: len(stage.world.log(session)) > said, "nothing more is said")  # noqa: B023
+            output, _ = running.communicate(timeout=60)
+        assert (running.returncode, output.decode().split()) == (0, [str(number) for number in range(1000)])
         assert "prompt number 2" in stage.says(stage.kit.recall())
         assert len([one for one in stage.events("turn") if one["phase"] == "finished"]) == 2
 

@@ -194,6 +194,7 @@ class Conversation:
 
     def do_stay(self, rest: str, number: int) -> None:
         """Until an interrupt."""
+        self.do_say("here", number)
         while True:
             self.check()
             time.sleep(0.01)

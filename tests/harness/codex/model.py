@@ -1,8 +1,8 @@
 """A model for the real codex to talk to: the OpenAI Responses API on loopback, as far as codex uses it.
 
 A prompt is a list of steps, one a line, as for the scripted harness: `say`, `think`, `tool COMMAND`, `ask FILE`,
-`question`, `count N MILLISECONDS`, `recall`, `fail TEXT`, `stay`. A step that calls a tool ends the model's answer; with
-the tool's result codex asks again, and the steps after it follow.
+`question`, `count N MILLISECONDS`, `recall`, `fail TEXT`, `stay`. A step that calls a tool ends the model's answer;
+with the tool's result codex asks again, and the steps after it follow.
 """
 
 from __future__ import annotations
