@@ -26,6 +26,7 @@ from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SupervisedSession
 
 log = logging.getLogger(__name__)
+ENDED = "the agent's server has ended"  # unless it is known why
 PIECE_BYTES = 1 << 19  # of a line in one frame to the mover
 STDOUT_BYTES = 1 << 16
 READ_BYTES = 1 << 18
@@ -48,7 +49,7 @@ class HeldServer:
         self.greeted = asyncio.Event()  # it takes conversations
         self.greeted_once = False  # it came up, and may come up again
         self.ended = asyncio.Event()
-        self.why = "the agent's server has ended"
+        self.why = ENDED
         self.idle_since = time.monotonic()
         self.replaying = False
         self.position = 0  # the raw log is heard up to here

@@ -20,7 +20,7 @@ from orchctl.store.conversations import put_server, read_server
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs
-from orchctl.supervisor.harness.server import HeldServer
+from orchctl.supervisor.harness.server import ENDED, HeldServer
 from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SERVER, SupervisedSession
 
@@ -222,13 +222,14 @@ class Servers:
             raise Conflict(message, code="server-hangs") from None
 
     def _complaint(self, held: HeldServer) -> str:
-        """The end of what it wrote to stderr."""
+        """Why we ended it, if we did, and the end of what it wrote to stderr."""
+        why = f" ({held.why})" if held.why != ENDED else ""
         try:
             with open(f"{self._folder(held.id)}/{layout.STDERR}", "rb") as file:
                 text = file.read()[-STDERR_SHOWN:].decode("utf-8", "replace").strip()
         except OSError:
             text = ""
-        return f": {text}" if text else ""
+        return f"{why}: {text}" if text else why
 
     def _folder(self, server: str) -> str:
         return self._house.store.folder(server)

@@ -25,7 +25,9 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "orch
 
 def program() -> str | None:
     """The real one, where `.ci/harnesses` puts it."""
-    return shutil.which("opencode", path=str(CACHE / "opencode-ai@1.18.33" / "node_modules" / ".bin"))
+    folder = CACHE / "opencode-ai@1.18.33" / "node_modules"
+    every = [folder / ".bin", *sorted(folder.glob("opencode-*/bin"))]  # npm may have been told to run no scripts
+    return shutil.which("opencode", path=os.pathsep.join(map(str, every)))
 
 
 def environment(home: str, model_url: str, **config: Any) -> dict[str, str]:
