@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 import pytest
 
 from tests.harness import kits
-from tests.harness.contract import Contract, Stage
+from tests.harness.contract import Contract
 from tests.harness.kits import Kit
+from tests.harness.stage import Stage
 from tests.world import World
 
 pytestmark = pytest.mark.skipif(kits.codex_program() is None, reason="codex is not installed: .ci/harnesses codex")
