@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from orchctl.backends.interface import Host, Opening, Prompt, Reply
@@ -13,6 +14,7 @@ from orchctl.backends.opencode.session import Asking, Rooms
 from orchctl.backends.opencode.streams import Streams
 from orchctl.backends.opencode.translate import Translator
 
+log = logging.getLogger(__name__)
 PORT, PASSWORD = "port", "password"  # in the notes of a launch
 LISTENING = b"listening on http"
 _LOOK_S = 0.05
@@ -45,7 +47,8 @@ class OpencodeServer:
     def know(self, opening: Opening) -> None:
         """A conversation that is open here."""
         self._models[opening.session] = opening.model
-        self._translator.know(opening.session, opening.native.get("id", ""), opening.cwd)
+        directory = opening.native.get("directory", opening.cwd)
+        self._translator.know(opening.session, opening.native.get("id", ""), directory)
 
     def open(self, opening: Opening) -> None:
         """Begin or resume."""
@@ -84,8 +87,11 @@ class OpencodeServer:
                 self._line = Line(self._host, door, self._translator)
                 async with asyncio.TaskGroup() as tasks:
                     await self._work(self._line, tasks, version)
-        except* NoAnswer as errors:
-            self._host.broken(f"the agent's server is of no use: {errors.exceptions[0]}")
+        except* Exception as errors:  # without its I/O the server is of no use, whatever it was
+            first = _first(errors)
+            if not isinstance(first, NoAnswer):
+                log.error("speaking with opencode failed", exc_info=first)
+            self._host.broken(f"the agent's server is of no use: {first}")
         finally:
             self._line = self._watching = None
 
@@ -128,6 +134,10 @@ class OpencodeServer:
             job = await lane.get()
             with understood():
                 await job(asking)
+
+
+def _first(error: BaseException) -> BaseException:
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def _look_after_all(line: Line, tasks: asyncio.TaskGroup) -> None:

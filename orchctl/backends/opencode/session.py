@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +21,7 @@ METADATA = "orchctl"  # under which a conversation bears our id
 _ABORTS, _ABORT_AGAIN_S = 30, 1.0
 _POSTS, _POST_AGAIN_S = 3, 0.5
 _LISTED = "200"
+_ID = re.compile(r"ses_\w+", re.ASCII)
 
 
 class _NotOpened(Exception):
@@ -53,12 +56,13 @@ class Asking:
     async def open(self, opening: Opening) -> None:
         """Begin or resume one, unless the directory or the model is not what was asked for."""
         self.model = opening.model
-        async with self._rooms[opening.cwd]:
-            await self._streams.connected(opening.cwd)
+        directory = os.path.realpath(opening.cwd)  # as the server names it, in its events too
+        async with self._rooms[directory]:
+            await self._streams.connected(directory)
             try:
-                model = await self._model(opening)
+                model = await self._model(opening.model, directory)
                 native = opening.native.get("id")
-                info = await (self._resumed(native, opening) if native else self._begun(opening))
+                info = await (self._resumed(native, directory) if native else self._begun(directory))
             except _NotOpened as error:
                 self._line.note(records.NOT_OPENED, session=self.session, code=error.code, message=str(error))
                 return
@@ -66,57 +70,59 @@ class Asking:
                 records.OPENED,
                 session=self.session,
                 native=str(info["id"]),
-                directory=opening.cwd,
+                directory=directory,
                 model=model or None,
                 version=info.get("version"),
             )
 
-    async def _model(self, opening: Opening) -> str:
+    async def _model(self, wanted: str | None, directory: str) -> str:
         """That will be used: the one asked for, if there is such a one, else the server's own choice."""
-        answer = await self._ask("GET", "/config/providers", directory=opening.cwd)
+        answer = await self._ask("GET", "/config/providers", directory=directory)
         value: Mapping[str, Any] = answer.value if answer.ok and isinstance(answer.value, dict) else {}
         known = {f"{one['id']}/{model}" for one in value.get("providers", ()) for model in one.get("models", ())}
         if not answer.ok:
             raise _NotOpened("bad-config", f"the configuration is not usable: {answer.said}")
         if not known:
             raise _NotOpened("no-model", "no provider of models is configured; 'opencode auth login' adds one")
-        if opening.model is None:
-            own = await self._ask("GET", "/config", directory=opening.cwd)
+        if wanted is None:
+            own = await self._ask("GET", "/config", directory=directory)
             chosen = own.value.get("model") if own.ok and isinstance(own.value, dict) else None
             return str(chosen or "")
-        if opening.model not in known:
+        if wanted not in known:
             some = ", ".join(sorted(known)[:8])
-            raise _NotOpened("unknown-model", f"there is no model {opening.model!r}; there are {some}")
-        return opening.model
+            raise _NotOpened("unknown-model", f"there is no model {wanted!r}; there are {some}")
+        return wanted
 
-    async def _resumed(self, native: str, opening: Opening) -> Mapping[str, Any]:
-        answer = await self._ask("GET", f"/session/{native}", directory=opening.cwd)
+    async def _resumed(self, native: str, directory: str) -> Mapping[str, Any]:
+        if not _ID.fullmatch(native):
+            raise _NotOpened("no-conversation", f"{native!r} is no conversation; opencode calls them ses_…")
+        answer = await self._ask("GET", f"/session/{native}", directory=directory)
         if not answer.ok or not isinstance(answer.value, dict):
             raise _NotOpened("no-conversation", f"there is no conversation {native!r}: {answer.said}")
         info: Mapping[str, Any] = answer.value
-        if info.get("directory") != opening.cwd:
-            where = f"the conversation {native} is in {info.get('directory')}, not in {opening.cwd}"
+        if info.get("directory") != directory:
+            where = f"the conversation {native} is in {info.get('directory')}, not in {directory}"
             raise _NotOpened("wrong-directory", where)
         if self._line.translator.session_of(native) not in (None, self.session):
             raise _NotOpened("conversation-in-use", f"another session holds the conversation {native}")
         metadata = {**(info.get("metadata") or {}), METADATA: self.session}
-        await self._ask("PATCH", f"/session/{native}", {"metadata": metadata}, directory=opening.cwd)
+        await self._ask("PATCH", f"/session/{native}", {"metadata": metadata}, directory=directory)
         return info
 
-    async def _begun(self, opening: Opening) -> Mapping[str, Any]:
+    async def _begun(self, directory: str) -> Mapping[str, Any]:
         """A supervisor may have been killed before it heard that it was begun: then it is there."""
-        listed = await self._ask("GET", "/session", None, directory=opening.cwd, roots="true", limit=_LISTED)
+        listed = await self._ask("GET", "/session", None, directory=directory, roots="true", limit=_LISTED)
         for one in listed.value if listed.ok and isinstance(listed.value, list) else ():
-            if (one.get("metadata") or {}).get(METADATA) == self.session and one.get("directory") == opening.cwd:
+            if (one.get("metadata") or {}).get(METADATA) == self.session and one.get("directory") == directory:
                 found: Mapping[str, Any] = one
                 return found
         # with a title of its own it does not ask the model for one
         body = {"title": f"orchctl {self.session[:8]}", "metadata": {METADATA: self.session}}
-        answer = await self._ask("POST", "/session", body, directory=opening.cwd)
+        answer = await self._ask("POST", "/session", body, directory=directory)
         if not answer.ok or not isinstance(answer.value, dict):
             raise _NotOpened("not-opened", f"the conversation was not begun: {answer.said}")
-        if answer.value.get("directory") != opening.cwd:
-            where = f"the conversation was begun in {answer.value.get('directory')}, not in {opening.cwd}"
+        if answer.value.get("directory") != directory:
+            where = f"the conversation was begun in {answer.value.get('directory')}, not in {directory}"
             raise _NotOpened("wrong-directory", where)
         info: Mapping[str, Any] = answer.value
         return info

@@ -103,10 +103,10 @@ class Translator:
             for one in self.sessions_in(str(line.get("directory"))):
                 self._conversations[one].gap()
         elif kind == records.OPENED:
-            native = str(line["native"])
-            self.know(session, native, str(line["directory"]))
+            native = {"id": str(line["native"]), "directory": str(line["directory"])}
+            self.know(session, native["id"], native["directory"])
             details = {"version": line.get("version")}
-            yield session, [Opened(native={"id": native}, model=line.get("model"), details=details)]
+            yield session, [Opened(native=native, model=line.get("model"), details=details)]
         elif kind == records.NOT_OPENED:
             yield session, [NotOpened(code=str(line["code"]), message=str(line["message"]))]
         elif kind == records.CLOSED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,6 +188,21 @@ def test_a_conversation_bears_our_id_and_a_title(stub: Stub) -> None:
     asyncio.run(scene())
 
 
+def test_a_directory_is_named_as_the_server_names_it(stub: Stub, tmp_path: Path) -> None:
+    async def scene() -> None:
+        real, link = tmp_path / "real", tmp_path / "link"
+        real.mkdir()
+        link.symlink_to(real)
+        host = host_of(stub)
+        async with attended(host):
+            opened = await host.opened("s1", f"{link}/")
+            assert isinstance(opened, Opened)
+        assert opened.native["directory"] == str(real)
+        assert stub.sessions["ses_0"]["directory"] == str(real)
+
+    asyncio.run(scene())
+
+
 def test_opening_again_finds_what_was_begun_and_never_heard_of(stub: Stub) -> None:
     async def scene() -> None:
         for _ in range(2):
@@ -194,7 +210,7 @@ def test_opening_again_finds_what_was_begun_and_never_heard_of(stub: Stub) -> No
             async with attended(host):
                 opened = await host.opened("s1", HERE)
                 assert isinstance(opened, Opened)
-                assert opened.native == {"id": "ses_0"}
+                assert opened.native == {"id": "ses_0", "directory": HERE}
         assert list(stub.sessions) == ["ses_0"]
 
     asyncio.run(scene())
@@ -207,12 +223,13 @@ def test_a_conversation_is_resumed_only_where_it_is_and_by_one_session(stub: Stu
         async with attended(host):
             found = [
                 await host.opened("s1", HERE, native={"id": "ses_none"}),
+                await host.opened("s1", HERE, native={"id": "../config"}),
                 await host.opened("s1", THERE, native={"id": "ses_9"}),
                 await host.opened("s1", HERE, native={"id": "ses_9"}),
                 await host.opened("s2", HERE, native={"id": "ses_9"}),
             ]
         codes = [one.code if isinstance(one, NotOpened) else one.native["id"] for one in found]
-        assert codes == ["no-conversation", "wrong-directory", "ses_9", "conversation-in-use"]
+        assert codes == ["no-conversation", "no-conversation", "wrong-directory", "ses_9", "conversation-in-use"]
 
     asyncio.run(scene())
 

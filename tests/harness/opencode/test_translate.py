@@ -513,7 +513,10 @@ def test_opening_refusing_and_closing_are_told_to_the_session_that_asked() -> No
     )
     not_opened = records.line(records.NOT_OPENED, session="other", code="unknown-model", message="no")
     assert translator.hear(opened) == [
-        (SESSION, [Opened(native={"id": "ses_1"}, model="fake/fake-1", details={"version": "1"})])
+        (
+            SESSION,
+            [Opened(native={"id": "ses_1", "directory": DIRECTORY}, model="fake/fake-1", details={"version": "1"})],
+        )
     ]
     assert translator.hear(not_opened) == [("other", [NotOpened(code="unknown-model", message="no")])]
     posting = records.line(records.POSTING, session=SESSION, once="p1", message="msg_1")
