@@ -10,7 +10,31 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchctl.model.agent import Usage as Usage
+from orchctl.model.agent import Usage
+
+__all__ = [
+    "Answered",
+    "Checkpoint",
+    "Choice",
+    "Closed",
+    "Delivered",
+    "Happening",
+    "Need",
+    "NeedsInput",
+    "NotOpened",
+    "Opened",
+    "Phase",
+    "Reasoning",
+    "Refused",
+    "Text",
+    "Tool",
+    "Trouble",
+    "TurnEnd",
+    "TurnEnded",
+    "TurnStarted",
+    "Unknown",
+    "Usage",
+]
 
 
 class Phase(enum.StrEnum):
