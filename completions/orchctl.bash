@@ -220,7 +220,7 @@ _orchctl_value() {
             value='managers'
             ;;
         'spawn -b' | 'spawn --backend')
-            value='=pty,pipe,codex'
+            value='=pty,pipe,codex,opencode'
             ;;
         'spawn --permission')
             value='=ask,allow,deny'

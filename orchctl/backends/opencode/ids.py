@@ -12,6 +12,7 @@ import re
 _FORM = re.compile(r"[a-z]{3}_([0-9a-f]{12})[0-9A-Za-z]{14}")
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TAIL = 14
+_TIME_BITS = (1 << 36) - 1  # of milliseconds are in an id, which is two years
 
 
 def _made(kind: str, now_ms: int, seed: str) -> str:
@@ -27,6 +28,13 @@ def _made(kind: str, now_ms: int, seed: str) -> str:
 def message_id(now_ms: int, seed: str) -> str:
     """For a prompt. The seed makes it unique; the same time and seed give the same id."""
     return _made("msg", now_ms, seed)
+
+
+def time_after(now_ms: int, newest: str | None) -> int:
+    """Now, or just after the newest message where the clock was set back: an older prompt would count as answered."""
+    found = _FORM.fullmatch(newest or "")
+    ahead_ms = ((int(found[1], 16) >> 12) - now_ms) & _TIME_BITS if found else _TIME_BITS
+    return now_ms + ahead_ms + 1 if ahead_ms <= _TIME_BITS >> 1 else now_ms
 
 
 def part_id(now_ms: int, seed: str) -> str:

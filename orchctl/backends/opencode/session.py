@@ -12,7 +12,7 @@ from typing import Any
 from orchctl.backends.interface import Opening, Prompt, Reply
 from orchctl.backends.opencode import asks, records
 from orchctl.backends.opencode.http import Answer, NoAnswer
-from orchctl.backends.opencode.ids import message_id, part_id
+from orchctl.backends.opencode.ids import message_id, part_id, time_after
 from orchctl.backends.opencode.line import Line
 from orchctl.backends.opencode.streams import Streams
 from orchctl.model.happening import Need
@@ -49,7 +49,6 @@ class Asking:
         self._line = line
         self._streams = streams
         self._rooms = rooms
-        self._last_ms = 0
 
     # -- a conversation
 
@@ -149,12 +148,13 @@ class Asking:
         if conversation is None or directory is None:
             return
         await self._streams.connected(directory)
-        self._last_ms = max(int(time.time() * 1000), self._last_ms + 1)
+        newest = await self._newest(conversation.native, directory)
+        now_ms = time_after(int(time.time() * 1000), newest)
         seed = f"{self.session}:{prompt.once}"
-        message = message_id(self._last_ms, seed)
+        message = message_id(now_ms, seed)
         body: dict[str, Any] = {
             "messageID": message,
-            "parts": [{"type": "text", "id": part_id(self._last_ms, seed), "text": prompt.text}],
+            "parts": [{"type": "text", "id": part_id(now_ms, seed), "text": prompt.text}],
         }
         if self.model is not None:
             provider, _, model = self.model.partition("/")
@@ -166,6 +166,11 @@ class Asking:
         elif answer.status < 500 or not await self._has(message, directory):
             code = "conversation-gone" if answer.status == 404 else "bad-prompt"
             self._refused(prompt.once, code, answer.said)
+
+    async def _newest(self, native: str, directory: str) -> str | None:
+        answer = await self._ask("GET", f"/session/{native}/message", None, directory=directory, limit="1")
+        found = answer.value if answer.ok and isinstance(answer.value, list) else []
+        return str(found[-1]["info"]["id"]) if found else None
 
     async def settle(self) -> None:
         """Whether a prompt that the last supervisor was about to post has arrived. Nobody posts it any more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.backends.opencode.ids import before, message_id, part_id
+from orchctl.backends.opencode.ids import before, message_id, part_id, time_after
 
 NOW_MS = 1794784794028
 SERVERS = "msg_1e18295ac001t3zW5gA2j6uKHm"  # made in that millisecond by a real server
@@ -30,3 +30,12 @@ def test_ids_of_all_kinds_compare_by_time_and_strange_ones_not_at_all() -> None:
     assert not before(SERVERS, SERVERS)
     assert not before("msg_custom", SERVERS)
     assert not before(SERVERS, "msg_custom")
+
+
+def test_a_prompt_comes_after_the_newest_message_also_when_the_clock_was_set_back() -> None:
+    assert time_after(NOW_MS, None) == NOW_MS
+    assert time_after(NOW_MS, "msg_custom") == NOW_MS
+    assert time_after(NOW_MS + 5, SERVERS) == NOW_MS + 5
+    for earlier_ms in (0, 1, 3_600_000):
+        ours = message_id(time_after(NOW_MS - earlier_ms, SERVERS), "once")
+        assert before(SERVERS, ours)
