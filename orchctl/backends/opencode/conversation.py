@@ -7,6 +7,8 @@ comes then is the tail of something that has been told.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchctl.backends.opencode import asks
 from orchctl.backends.opencode.ids import before
 from orchctl.backends.opencode.turn import Fields, Turn, one_line, usage
@@ -110,8 +112,8 @@ class Conversation:
             return [Unknown(kind=kind)]
         if kind == "session.deleted" and session == self.native:
             return self._deleted()
-        if self.turn is None:
-            return []
+        if self.turn is None or before(_message_of(fields), self.turn.message):
+            return []  # the tail of what has been told
         return handler(self, self.turn, fields, session)
 
     def read(self, found: Fields) -> list[Happening]:
@@ -314,6 +316,14 @@ class Conversation:
     def _withdraw(self) -> list[Happening]:
         open_requests, self.requests = list(self.requests), {}
         return [Answered(request=request, reply=asks.WITHDRAWN) for request in open_requests]
+
+
+def _message_of(fields: Fields) -> str:
+    """The message that an event is about, if it is about one."""
+    part, info = fields.get("part"), fields.get("info")
+    if isinstance(part, Mapping):
+        return str(part.get("messageID", ""))
+    return str(info.get("id", "")) if isinstance(info, Mapping) else str(fields.get("messageID", ""))
 
 
 _HANDLERS = {

@@ -24,9 +24,10 @@ _ANSWER_LIMIT = 256 << 20  # bytes; a hundred messages with large outputs are fa
 class Patience:
     """How long is waited for what."""
 
-    answer_s: float = 30.0  # a request takes well under a second, the first one in a directory a few
+    answer_s: float = 60.0  # mostly well under one; the first in a directory takes ten on a busy machine
     silence_s: float = 30.0  # on a stream the server says something every 10 s
     tries: int = 8  # to have a stream, about 10 s; then the server is of no use, though its process is there
+    silences: int = 2  # in a row
     look_again_s: float = 1.0  # the end of a turn comes a third of a second after it is announced, on a slow machine
     looks: int = 5
 
@@ -129,7 +130,8 @@ class Door:
         except httpx_sse.SSEError:
             raise NoAnswer("the stream of events is none") from None
         except httpx.HTTPError as error:
-            raise NoAnswer(f"the stream of events broke ({type(error).__name__})") from None
+            hangs = isinstance(error, httpx.TimeoutException)
+            raise NoAnswer(f"the stream of events broke ({type(error).__name__})", hangs=hangs) from None
 
 
 def _nobody(request: httpx.Request) -> httpx.Request:

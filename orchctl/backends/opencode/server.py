@@ -33,13 +33,14 @@ class OpencodeServer:
         self._models: dict[str, str | None] = {}
         self._lanes: dict[str, asyncio.Queue[_Job]] = {}
         self._wanted: asyncio.Queue[str] = asyncio.Queue()  # lanes that nobody works on yet
+        self._doing = 0
         self._line: Line | None = None
         self._watching: Callable[[], None] | None = None
 
     @property
     def owes(self) -> bool:
-        """Never to the host: every request has a time limit of its own."""
-        return False
+        """Whether something is being asked."""
+        return self._doing > 0
 
     def begin(self) -> None:
         """`attend` says hello, to a server that was taken over as well."""
@@ -128,12 +129,13 @@ class OpencodeServer:
             self._wanted.put_nowait(session)
         self._lanes[session].put_nowait(job)
 
-    @staticmethod
-    async def _do(asking: Asking, lane: asyncio.Queue[_Job]) -> None:
+    async def _do(self, asking: Asking, lane: asyncio.Queue[_Job]) -> None:
         while True:
             job = await lane.get()
+            self._doing += 1
             with understood():
                 await job(asking)
+            self._doing -= 1
 
 
 def _first(error: BaseException) -> BaseException:

@@ -44,15 +44,16 @@ class Streams:
             task.cancel()
 
     async def _listen(self, directory: str) -> None:
-        failures, wait_s = 0, _FIRST_WAIT_S
-        while failures < self._line.door.patience.tries:
+        patience = self._line.door.patience
+        failures, silences, wait_s = 0, 0, _FIRST_WAIT_S
+        while failures < patience.tries and silences < patience.silences:
             why = "the stream of events ended"
             try:
                 if await self._hear(directory):
-                    failures, wait_s = 0, _FIRST_WAIT_S  # it worked, until it ended
+                    failures, silences, wait_s = 0, 0, _FIRST_WAIT_S  # it worked, until it ended
             except NoAnswer as error:
                 why = str(error)
-                failures += 1
+                failures, silences = failures + 1, silences + error.hangs
             self._connected[directory].clear()
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)

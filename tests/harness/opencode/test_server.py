@@ -149,7 +149,7 @@ def test_garbage_on_the_stream_is_kept_in_one_line_and_changes_nothing(stub: Stu
 
 def test_a_server_that_hangs_is_given_up(stub: Stub) -> None:
     async def scene() -> None:
-        host = host_of(stub, answer_s=2.0)
+        host = host_of(stub, answer_s=5.0)
         async with attended(host):
             assert isinstance(await host.opened("s1", HERE), Opened)
             stub.hang.add("/session/ses_0/prompt_async")
@@ -170,6 +170,33 @@ def test_a_stream_that_cannot_be_had_makes_the_server_useless(stub: Stub) -> Non
             host.server.open(Opening(session="s1", cwd=HERE))
             await host.until(lambda: host.why or None)
         assert "status 500" in host.why[0]
+
+    asyncio.run(scene())
+
+
+def test_a_stream_that_falls_silent_and_does_not_come_back_makes_the_server_useless(stub: Stub) -> None:
+    async def scene() -> None:
+        host = host_of(stub, silence_s=3.0)
+        async with attended(host):
+            assert isinstance(await host.opened("s1", HERE), Opened)
+            stub.hang.add("/event")
+            await host.until(lambda: host.why or None)
+        assert "stream of events broke (ReadTimeout)" in host.why[0]
+
+    asyncio.run(scene())
+
+
+def test_the_server_owes_while_something_is_asked_of_it(stub: Stub) -> None:
+    async def scene() -> None:
+        host = host_of(stub)
+        async with attended(host):
+            await host.opened("s1", HERE)
+            await begun(host, stub, "s2")
+            assert not host.server.owes
+            stub.hang.add("/session/ses_0/message")
+            host.server.send("s1", Prompt(text="go", once="p1"))
+            await asyncio.to_thread(stub.wait_until_did, "GET", "/session/ses_0/message", 1)
+            assert host.server.owes
 
     asyncio.run(scene())
 

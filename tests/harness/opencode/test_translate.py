@@ -297,6 +297,24 @@ def test_idle_of_the_turn_before_does_not_end_the_next() -> None:
     assert conversation(translator).turn is not None
 
 
+def test_the_late_tail_of_an_old_answer_is_not_told_in_the_next_turn() -> None:
+    old, prompt = "msg_1e18295ac001t3zW5gA2j6uKHm", "msg_1e18295af000t3zW5gA2j6uKHm"
+    translator = Translator()
+    translator.know(SESSION, "ses_root", DIRECTORY)
+    heard(translator, [records.line(records.POSTING, session=SESSION, once="p1", message=prompt)])
+    part = {"id": "prt_1", "messageID": old, "type": "text", "text": "old", "time": {"start": 1, "end": 2}}
+    piece = {"messageID": old, "partID": "prt_2", "field": "text", "delta": "old"}
+    lines = [
+        event("message.part.updated", sessionID="ses_root", part=part),
+        event("message.part.delta", sessionID="ses_root", **piece),
+        event("message.updated", sessionID="ses_root", info={"id": old, "role": "assistant"}),
+    ]
+    assert heard(translator, lines) == []
+    turn = conversation(translator).turn
+    assert turn is not None
+    assert not turn.open
+
+
 def test_an_error_before_the_prompt_came_back_makes_uneasy_and_is_forgotten_when_it_does() -> None:
     translator = Translator()
     translator.know(SESSION, "ses_root", DIRECTORY)
