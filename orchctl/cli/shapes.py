@@ -15,6 +15,7 @@ from orchctl.cli import look_shapes as look
 from orchctl.cli import upkeep_shapes as upkeep
 from orchctl.cli.event_shapes import Event
 from orchctl.client.limits import LimitRow
+from orchctl.model.agent import HarnessStatus, Pending
 from orchctl.model.command import Command
 from orchctl.model.lease import Lease, Viewer
 from orchctl.model.screen import Screen
@@ -195,6 +196,9 @@ SHAPES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "lease-taken": (Taken, ("lease take",)),
     "lease-released": (Released, ("lease release",)),
     "lease-transferred": (Lease, ("lease transfer",)),
+    "pending": (tuple[Pending, ...], ("pending",)),
+    "replied": (Pending, ("approve", "deny", "answer")),
+    "harnesses": (tuple[HarnessStatus, ...], ("harness list",)),
     "kill": (KillReport | WouldEnd, ("kill", "kill-by-manager")),
     "pruned": (_pruned, ("prune",)),
     "verify": (VerifyReport, ("verify",)),

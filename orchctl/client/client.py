@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from orchctl import standing
 from orchctl.client import start
+from orchctl.client.agents import Agents
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.gathering import Gathering
 from orchctl.client.handle import SessionHandle
@@ -42,7 +43,7 @@ P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
 R = TypeVar("R")
 
 
-class Client(Places, Supervising, Gathering, Looking, Leasing):
+class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
     def __init__(
@@ -89,6 +90,12 @@ class Client(Places, Supervising, Gathering, Looking, Leasing):
         if_exists: str = "error",
         remove: bool = False,
         echo: bool = True,
+        backend: str | None = None,
+        profile: str | None = None,
+        model: str | None = None,
+        permission: str | None = None,
+        resume: str | None = None,
+        prompt: str | None = None,
     ) -> SessionHandle:
         """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
 
@@ -96,13 +103,18 @@ class Client(Places, Supervising, Gathering, Looking, Leasing):
         `if_exists` says what to do when a live session has the name: `error`, `reuse` it if it runs the same
         command in the same directory, or `skip`, which gives that one whatever it runs. With `echo` false its
         terminal does not show what is typed, from the start.
+
+        With the `backend` of a harness, or a `profile`, it is a conversation with an agent, begun or to `resume`;
+        `permission` says what is done when the agent asks for one: `ask`, `allow` or `deny`.
         """
         import uuid
+
+        agent = backend not in (None, "pty", "pipe") or profile is not None
 
         bind_pid = self._bound(bind_pid)
         asked = messages.SpawnSession(
             session_id=str(uuid.uuid4()),
-            command=tuple(command) or (default_shell(self.root),),
+            command=tuple(command) or (("agent",) if agent else (default_shell(self.root),)),
             cwd=os.path.abspath(cwd) if cwd else current_directory(),
             env=self._environment(),
             given=dict(env or {}),
@@ -110,7 +122,7 @@ class Client(Places, Supervising, Gathering, Looking, Leasing):
             managed_by=manager.resolve(managed_by, self._own_manager),
             cols=size[0],
             rows=size[1],
-            backend="pty" if pty else "pipe",
+            backend=backend or ("" if agent else "pty" if pty else "pipe"),
             restart=restart,
             timeout_s=timeout_s,
             idle_s=idle_s,
@@ -123,6 +135,11 @@ class Client(Places, Supervising, Gathering, Looking, Leasing):
             remove=remove,
             standing=standing.of_this_process(),
             echo=echo,
+            profile=profile,
+            model=model,
+            permission=permission,
+            resume=resume,
+            prompt=prompt,
         )
         told = self._ask(asked, messages.OneSession)
         return SessionHandle(self, told.session, is_new=told.session.id == asked.session_id, warnings=told.warnings)
@@ -180,8 +197,14 @@ class Client(Places, Supervising, Gathering, Looking, Leasing):
         viewer: str = "",
         lease_wait_s: float = 0.0,
         max_output: int | None = None,
+        once: str | None = None,
+        wait_input: bool = True,
     ) -> Result:
-        """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended."""
+        """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended.
+
+        To an agent it is a prompt, said once for each `once`; back when its turn ended, or, unless `wait_input`, when
+        it waits for a human.
+        """
         from orchctl.client.exec import Options, collect
 
         options = Options(
@@ -198,6 +221,8 @@ class Client(Places, Supervising, Gathering, Looking, Leasing):
             wait_prompt_s=wait_prompt_s,
             viewer=viewer,
             lease_wait_s=lease_wait_s,
+            once=once,
+            wait_input=wait_input,
         )
         return collect(self.run(session, command, options), limit_bytes=max_output)
 

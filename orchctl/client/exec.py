@@ -49,6 +49,8 @@ class Options:
     wait_prompt_s: float | None = None
     viewer: str = ""
     lease_wait_s: float = 0.0
+    once: str | None = None
+    wait_input: bool = True
 
 
 class ExecOptions(TypedDict, total=False):
@@ -68,6 +70,8 @@ class ExecOptions(TypedDict, total=False):
     viewer: str
     lease_wait_s: float
     max_output: int | None
+    once: str | None
+    wait_input: bool
 
 
 class CommandReading:
@@ -176,6 +180,8 @@ class CommandReading:
             wait_prompt_s=options.wait_prompt_s,
             viewer=options.viewer,
             lease_wait_s=options.lease_wait_s,
+            once=options.once,
+            wait_input=options.wait_input,
         )
         return asked, parts
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from orchctl.config import toml_text
+from orchctl.config import profiles, toml_text
 from orchctl.config.table import (
     LARGEST_RING,
     PER_MANAGER,
@@ -27,6 +27,7 @@ from orchctl.config.table import (
     is_table,
 )
 from orchctl.model import detach_keys
+from orchctl.model.agent import Profile
 from orchctl.model.limits import TOTAL, Limits
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]
@@ -47,7 +48,10 @@ class Config:
     idle_exit_s: float = 600.0  # with no session and no client the supervisor ends after that; 0: never
     shell: str | None = None  # None: the password entry's
     detach_keys: str = detach_keys.DEFAULT
+    server_idle_s: float = 600.0  # an agent server that holds no session ends after that
+    server_answer_s: float = 60.0  # one that owes an answer and says nothing for so long hangs
     limits: Limits = field(default_factory=Limits)
+    profiles: dict[str, Profile] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     @property
@@ -132,8 +136,11 @@ def parse(data: dict[str, Any], lines: dict[Path, int] | None = None) -> Found:
     """The settings in a file's values, and what is wrong with them."""
     lines = lines or {}
     values: dict[Path, Any] = {}
-    problems: list[Problem] = []
-    for path, value in _leaves(data):
+    known, wrong = profiles.read(data.get("profiles", {}))
+    problems = [
+        Problem(message=f"{name}: {why}", line=lines.get(tuple(name.split("."))), name=name) for name, why in wrong
+    ]
+    for path, value in _leaves({name: value for name, value in data.items() if name != "profiles"}):
         setting = find(path)
         line = next((lines[path[:size]] for size in range(len(path), 0, -1) if path[:size] in lines), None)
         if setting is None:
@@ -145,7 +152,7 @@ def parse(data: dict[str, Any], lines: dict[Path, int] | None = None) -> Found:
         except (ValueError, OverflowError) as error:
             message = f"{setting.name} is {short(value)}: {error}"
             problems.append(Problem(message=message, line=line, name=setting.name))
-    config = replace(_config(values), problems=tuple(map(str, problems)))
+    config = replace(_config(values), profiles=known, problems=tuple(map(str, problems)))
     return Found(config, tuple(problems), {path: lines[path] for path in values if path in lines})
 
 

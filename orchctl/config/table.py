@@ -182,6 +182,12 @@ _ALL = (
     Setting(("retention", "ended"), "ended_s", _duration, _DURATIONS, "how long a session that is over is kept"),
     Setting(("retention", "events"), "events_bytes", _ring, _SIZES, "events kept"),
     Setting(("retention", "events_age"), "events_s", _duration, _DURATIONS, "how long events are kept"),
+    Setting(
+        ("harness", "idle"), "server_idle_s", _duration, _DURATIONS, "an agent server without a session ends after that"
+    ),
+    Setting(
+        ("harness", "answer"), "server_answer_s", _span, _DURATIONS, "one that is silent for so long, and owes, hangs"
+    ),
     Setting(("limits", TOTAL), TOTAL, _optional(_count), _number, "live sessions in all"),
     Setting(("limits", SESSIONS), SESSIONS, _optional(_count), _number, "live sessions of a manager and below"),
     Setting(("limits", LOG), LOG, _optional(_size), _SIZES, "output kept of a manager and below"),

@@ -13,6 +13,10 @@ SEALS = "seals.jnl"  # what of the output is safe from power loss
 ENDED = "ended.json"  # the last word on a session that is over
 COMMANDS = "commands.jnl"  # what was run in its shell
 LEASE = "lease.jnl"  # who may type
+HARNESS = "harness.jnl"  # a conversation with an agent: what was said and heard
+SERVER = "server.json"  # of an agent server: what its backend has to know again; for the user alone
+HEARD = "heard"  # of an agent server that is not heard on its stdout: what its backend fetched, in segments
+STDERR = "stderr.log"  # of an agent server
 SHELL = "shell"  # what its shell sources
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field, replace
 
+from orchctl.model.agent import AgentState
 from orchctl.model.lease import Lease
 
 
@@ -36,6 +37,7 @@ class EndReason(enum.StrEnum):
     TIMEOUT = "timeout"
     IDLE_TIMEOUT = "idle-timeout"
     LOST = "lost"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,7 @@ class Session:
     stalled: str | None = None  # why its output cannot be written just now; the program waits
     output: Output = field(default_factory=Output)
     lease: Lease | None = None  # who may type now, if not everybody
+    agent: AgentState | None = None  # of a harness session
 
     def without_output(self) -> Session:
         """The same after its output was taken away."""

@@ -52,6 +52,8 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
 
 
 def _value(hint: Any, data: Any, where: str) -> Any:
+    if hint is Any:
+        return data
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is types.UnionType or origin is typing.Union:
         if data is None:

@@ -37,6 +37,8 @@ class ExecCommand:
     wait_prompt_s: float | None = None
     viewer: str = ""  # the secret of whoever asks, where it may hold the lease
     lease_wait_s: float = 0.0  # for another who holds it
+    once: str | None = None  # to an agent: said once, however often it is asked for with this name
+    wait_input: bool = True  # to an agent: come back only when its turn has ended, also if it waits for a human
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import ClassVar
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport
+from orchctl.protocol.agents import GetPending, ListHarnesses, ReplyTo, SomeHarnesses, SomePending
 from orchctl.protocol.commands import (
     CommandBegins,
     CommandEnds,
@@ -58,11 +59,13 @@ __all__ = [
     "Fired",
     "GetHistory",
     "GetLease",
+    "GetPending",
     "GetStatus",
     "GetTerminal",
     "InterruptSession",
     "LeaseNews",
     "LeaseState",
+    "ListHarnesses",
     "OpenView",
     "Prune",
     "Pruned",
@@ -70,10 +73,13 @@ __all__ = [
     "ReadEvents",
     "ReadOutput",
     "ReleaseLease",
+    "ReplyTo",
     "RestartSupervisor",
     "SendInput",
     "SomeCommands",
     "SomeEvents",
+    "SomeHarnesses",
+    "SomePending",
     "Status",
     "StopSupervisor",
     "StreamBegins",
@@ -119,6 +125,11 @@ class SpawnSession:
     remove: bool = False
     standing: dict[str, str] = field(default_factory=dict)  # what of the asker's cannot be handed over
     echo: bool = True  # whether its terminal shows what is typed, from the start
+    profile: str | None = None  # of an agent: how its harness is run
+    model: str | None = None
+    permission: str | None = None  # `ask`, `allow` or `deny`
+    resume: str | None = None  # the server's own name of a conversation that goes on
+    prompt: str | None = None  # said to it as soon as it takes prompts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,6 +317,9 @@ Request = (
     | ReleaseLease
     | TransferLease
     | GetLease
+    | GetPending
+    | ReplyTo
+    | ListHarnesses
     | GetStatus
     | StopSupervisor
     | RestartSupervisor
@@ -330,6 +344,8 @@ Answer = (
     | StreamTime
     | StreamEnds
     | SomeEvents
+    | SomePending
+    | SomeHarnesses
     | Pruned
 )
 Message = Request | Answer

@@ -32,6 +32,8 @@ class _Typing:
     data: bytes
     epoch: int | None
     done: asyncio.Future[tuple[int, int]]
+    again: bool  # to the next mover, should this one die before it says that it is typed
+    sent: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -91,15 +93,16 @@ class PairLink:
         if epoch and self._features is not None and wire.FENCING in self._features:
             self._send(wire.FENCE, wire.OFFSET.pack(epoch))
 
-    async def type(self, once: bytes, data: bytes, epoch: int | None = None) -> tuple[int, int]:
+    async def type(self, once: bytes, data: bytes, epoch: int | None = None, *, again: bool = True) -> tuple[int, int]:
         """Type `data`; how many bytes were taken, and the outcome. The same `once` is typed once.
 
-        `epoch` is the one it was allowed under; None for what nobody needs to be allowed.
+        `epoch` is the one it was allowed under; None for what nobody needs to be allowed. When a mover dies before
+        it says that it has typed, the next one types it, unless not `again`: then it is `maybe-typed`.
         """
         if self.gone.is_set():
             raise Conflict("the session has ended", code="session-ended")
         if once not in self._typing:
-            self._typing[once] = _Typing(data, epoch, asyncio.get_running_loop().create_future())
+            self._typing[once] = _Typing(data, epoch, asyncio.get_running_loop().create_future(), again)
             self._send_input(once, self._typing[once])
         try:
             return await asyncio.shield(self._typing[once].done)
@@ -202,6 +205,9 @@ class PairLink:
         finally:
             self._ear = None
             ear.close()
+            for typing in self._typing.values():
+                if typing.sent and not typing.again and not typing.done.done():
+                    typing.done.set_exception(Conflict("the mover died; it may have typed it", code="maybe-typed"))
             self._looked()
 
     def _hear(self, kind: int, payload: bytes) -> None:
@@ -235,7 +241,8 @@ class PairLink:
         self._armed = False
         self.fence(self._fence)
         for once, typing in self._typing.items():
-            self._send_input(once, typing)
+            if typing.again or not typing.sent:
+                self._send_input(once, typing)
         for question in self._questions:
             self._send(question.kind, question.payload)
         if self._kill is not None:
@@ -246,8 +253,9 @@ class PairLink:
 
     def _send_input(self, once: bytes, typing: _Typing) -> None:
         """With its epoch, where the pair understands that; before its hello nobody knows."""
-        if self._features is None:
+        if self._features is None or self._ear is None:
             return
+        typing.sent = True
         if wire.FENCING in self._features:
             epoch = self._fence if typing.epoch is None else typing.epoch
             self._send(wire.INPUT_AT, wire.OFFSET.pack(epoch) + once + typing.data)

@@ -43,11 +43,13 @@ class AsyncKeeping(ABC):
         stream: int | None = None,
         snapshot: bool = False,
         credit_bytes: int | None = None,
+        raw: bool = False,
     ) -> AsyncOutputStream:
         """The log from `offset`, from the Unix time `since`, its last `lines`, or all of it.
 
         With `follow`, until the session is closed; in any case no further than `until`. With `snapshot` it begins now,
         and its `screen()` is what the terminal shows. With `credit_bytes`, no more than that is on its way at a time.
+        `raw`: of a conversation with an agent not the transcript, but the bytes of the server that holds it.
         """
         asked = messages.ReadOutput(
             session=session,
@@ -61,6 +63,7 @@ class AsyncKeeping(ABC):
             times=times,
             snapshot=snapshot,
             credit_bytes=credit_bytes,
+            raw=raw,
         )
         return AsyncOutputStream(asked, self._lend_where_some, only=stream)
 

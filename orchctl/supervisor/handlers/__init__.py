@@ -9,6 +9,7 @@ from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers import (
+    agents,
     commands,
     control,
     inputs,
@@ -49,6 +50,9 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.ReleaseLease: leases.release,
     messages.TransferLease: leases.transfer,
     messages.GetLease: leases.get,
+    messages.GetPending: agents.pending,
+    messages.ReplyTo: agents.reply,
+    messages.ListHarnesses: agents.list_harnesses,
     messages.RestartSession: control.restart,
     messages.ControlSession: control.control,
     messages.KillSessions: kills.kill,

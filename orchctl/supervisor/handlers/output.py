@@ -30,7 +30,10 @@ async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
         raise Conflict("a program cannot follow the session it runs in", code="own-session")
     if call.number in call.flows:
         raise BadInput(f"request number {call.number} is that of a stream which has not ended", code="number-in-use")
-    log = session.open_log()
+    if asked.raw and session.talk is not None:
+        session, log = app.registry.lives.raw(session.talk)
+    else:
+        log = session.open_log()
     try:
         if flow is not None:
             call.flows[call.number] = flow

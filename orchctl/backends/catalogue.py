@@ -1,0 +1,28 @@
+"""Which harnesses there are. A backend is imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+
+from orchctl.backends.interface import Harness
+from orchctl.errors import BadInput
+
+_PACKAGES = {
+    "codex": "orchctl.backends.codex",
+    "opencode": "orchctl.backends.opencode",
+    "scripted": "orchctl.backends.scripted",
+}
+SHOWN = ("codex", "opencode")  # `scripted` is for whoever writes a backend
+
+
+def names() -> tuple[str, ...]:
+    """What `spawn -b` takes, beside `pty` and `pipe`."""
+    return tuple(_PACKAGES)
+
+
+def find(name: str) -> Harness:
+    """The harness of that name."""
+    if name not in _PACKAGES:
+        raise BadInput(f"there is no harness {name!r}; there are {', '.join(SHOWN)}", code="bad-backend")
+    harness: Harness = importlib.import_module(_PACKAGES[name]).HARNESS
+    return harness

@@ -1,0 +1,151 @@
+"""From happenings to the readable transcript, and to what is worth a record. Pure.
+
+Text goes to the transcript and is in no journal. Pieces of reasoning, and of what a tool has printed so far, are
+gathered until something else happens, because one record for each would be thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from orchctl.model.happening import (
+    Answered,
+    Happening,
+    NeedsInput,
+    NotOpened,
+    Phase,
+    Reasoning,
+    Refused,
+    Text,
+    Tool,
+    Trouble,
+    TurnEnd,
+    TurnEnded,
+)
+
+GATHERED = 4096  # characters of pieces that become a record of their own
+TITLE = 200
+
+
+@dataclass(slots=True)
+class Taken:
+    """What happenings come to."""
+
+    text: str = ""
+    journal: list[Happening] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Uptake:
+    """Of one conversation. `fresh` and `part` are what the next piece of text depends on; records have them."""
+
+    fresh: bool = True  # the transcript is at the beginning of a line
+    part: str = ""  # the message that is being told
+    _piece: Reasoning | Tool | None = None
+
+    def take(self, happenings: Iterable[Happening]) -> Taken:
+        """In order."""
+        taken = Taken()
+        for one in happenings:
+            if not self._gathers(one, taken):
+                self._flush(taken)
+                taken.text += self._render(one)
+                if not isinstance(one, Text):
+                    taken.journal.append(one)
+        if taken.journal:  # a line that is on record is not heard again: nothing of it may be left
+            self._flush(taken)
+        return taken
+
+    def flush(self) -> list[Happening]:
+        """What was gathered so far; before anything is recorded that nobody heard."""
+        taken = Taken()
+        self._flush(taken)
+        return taken.journal
+
+    def prompt(self, text: str) -> str:
+        """What was said to the agent, as the transcript shows it."""
+        lines = "".join(f"> {line}\n" for line in text.splitlines() or [""])
+        return self._line(lines)
+
+    def _gathers(self, one: Happening, taken: Taken) -> bool:
+        """Whether it is a piece that waits for more."""
+        before = self._piece
+        if isinstance(one, Reasoning):
+            if isinstance(before, Reasoning) and before.part == one.part:
+                one = replace(one, text=before.text + one.text)
+            else:
+                self._flush(taken)
+            self._piece = one
+        elif isinstance(one, Tool) and one.phase is Phase.UPDATED:
+            if isinstance(before, Tool) and before.id == one.id:
+                one = replace(
+                    one,
+                    output=before.output + one.output,
+                    name=one.name or before.name,
+                    title=one.title or before.title,
+                    input=one.input or before.input,
+                )
+            else:
+                self._flush(taken)
+            self._piece = one
+        else:
+            return False
+        if len(_gathered(self._piece)) >= GATHERED:
+            self._flush(taken)
+        return True
+
+    def _flush(self, taken: Taken) -> None:
+        if self._piece is not None:
+            taken.journal.append(self._piece)
+            self._piece = None
+
+    def _render(self, one: Happening) -> str:
+        if isinstance(one, Text):
+            front = "" if one.part == self.part or self.fresh else "\n"
+            self.part = one.part
+            self.fresh = (front + one.text).endswith("\n") if one.text else self.fresh
+            return front + one.text if one.text else ""
+        line = _line(one)
+        if line is not None or isinstance(one, TurnEnded):
+            return self._line(f"[{_one_line(line)}]\n" if line is not None else "")
+        return ""
+
+    def _line(self, lines: str) -> str:
+        """On lines of their own."""
+        front = "" if self.fresh else "\n"
+        self.fresh, self.part = True, ""
+        return front + lines
+
+
+def _line(one: Happening) -> str | None:
+    """What the transcript says of it."""
+    if isinstance(one, Tool):
+        return _tool_line(one)
+    if isinstance(one, NeedsInput):
+        return f"asks: {one.title}{''.join(f' / {choice.label}' for choice in one.choices)}"
+    if isinstance(one, Answered):
+        return f"answered: {one.reply}" if one.reply else "answered"
+    if isinstance(one, TurnEnded) and one.end is not TurnEnd.COMPLETED:
+        return f"turn {one.end.value}{': ' + one.error if one.error else ''}"
+    if isinstance(one, Trouble | NotOpened | Refused):
+        return f"error: {one.message}"
+    return None
+
+
+def _tool_line(one: Tool) -> str | None:
+    title = one.title or one.name or one.id
+    if one.phase is Phase.STARTED:
+        return f"{one.name or 'tool'}: {title}"
+    return f"failed: {title}" if one.phase is Phase.FINISHED and one.ok is False else None
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE else f"{line[:TITLE]}…"
+
+
+def _gathered(piece: Reasoning | Tool | None) -> str:
+    if piece is None:
+        return ""
+    return piece.text if isinstance(piece, Reasoning) else piece.output

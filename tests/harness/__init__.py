@@ -1,0 +1,1 @@
+"""Tests of harness sessions: one contract, run over every backend."""

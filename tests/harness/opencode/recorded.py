@@ -1,0 +1,112 @@
+"""Traffic recorded from opencode 1.18.33, as lines of a raw log.
+
+Rows are `{"event": …}` as it came on the stream of a directory, and `{"get": …, "answer": …}` for what was read
+beside it. Prompts were posted by hand then, so our records of them are put in where their messages come back.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchctl.backends.opencode import records
+from orchctl.backends.opencode.translate import Translator
+from orchctl.model.happening import Happening, Reasoning, Text
+
+FOLDER = Path(__file__).parent / "transcripts"
+NAMES = sorted(path.stem for path in FOLDER.glob("[0-9]*.ndjson"))
+SESSION, DIRECTORY = "ours", "/w/proj/a"
+
+
+@functools.cache
+def rows(name: str) -> list[dict[str, Any]]:
+    """All that was recorded under this name."""
+    return [json.loads(line) for line in (FOLDER / f"{name}.ndjson").read_text().splitlines()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """The events of one conversation, which is known from the start."""
+
+    native: str
+    lines: list[bytes]
+    messages: list[dict[str, Any]]  # as they could be read at the end
+
+    def translator(self) -> Translator:
+        """One that knows the conversation and has heard nothing."""
+        translator = Translator()
+        translator.know(SESSION, self.native, DIRECTORY)
+        return translator
+
+
+def _info(event: dict[str, Any]) -> dict[str, Any]:
+    info = event.get("properties", {}).get("info")
+    return info if isinstance(info, dict) else {}
+
+
+def conversations(name: str) -> list[str]:
+    """The ids of conversations in which something was asked, without sub-agents."""
+    found: list[str] = []
+    children: set[str] = set()
+    for event in (row["event"] for row in rows(name) if "event" in row):
+        info = _info(event)
+        if event["type"] == "session.created" and info.get("parentID"):
+            children.add(info["id"])
+        if info.get("role") == "user" and info["sessionID"] not in (*found, *children):
+            found.append(info["sessionID"])
+    return found
+
+
+@functools.cache
+def recording(name: str, native: str | None = None) -> Recording:
+    """With our record of a prompt before the message that it became, unless a turn is open."""
+    native = native or conversations(name)[0]
+    lines: list[bytes] = []
+    messages: dict[str, dict[str, Any]] = {}
+    known: set[str] = set()
+    translator = Translator()
+    translator.know(SESSION, native, DIRECTORY)
+    for row in rows(name):
+        if "event" not in row:
+            continue
+        event, info = row["event"], _info(row["event"])
+        upsert(messages, event)
+        conversation = translator.conversation(SESSION)
+        assert conversation is not None
+        mine = info.get("role") == "user" and info["sessionID"] == native and info["id"] not in known
+        if mine and conversation.turn is None:
+            lines.append(records.line(records.POSTING, session=SESSION, once=f"p{len(known)}", message=info["id"]))
+            translator.hear(lines[-1])
+        if mine:
+            known.add(info["id"])
+        lines.append(json.dumps(event).encode())
+        translator.hear(lines[-1])
+    return Recording(native=native, lines=lines, messages=list(messages.values()))
+
+
+def upsert(messages: dict[str, dict[str, Any]], event: dict[str, Any]) -> None:
+    """What `GET /session/ID/message` would show: a text only once it is complete."""
+    fields, info = event.get("properties", {}), _info(event)
+    if event["type"] == "message.updated":
+        messages.setdefault(info["id"], {"info": {}, "parts": []})["info"] = info
+    elif event["type"] == "message.part.updated":
+        part = fields["part"]
+        parts = messages.setdefault(part["messageID"], {"info": {}, "parts": []})["parts"]
+        parts[:] = [one for one in parts if one["id"] != part["id"]] + [part]
+
+
+def heard(translator: Translator, lines: list[bytes]) -> list[Happening]:
+    """What they tell, one after another."""
+    return [one for line in lines for _, told in translator.hear(line) for one in told]
+
+
+def said(happenings: list[Happening]) -> dict[str, str]:
+    """The texts and thoughts, by the part that they belong to."""
+    texts: dict[str, str] = {}
+    for one in happenings:
+        if isinstance(one, Text | Reasoning):
+            texts[one.part] = texts.get(one.part, "") + one.text
+    return texts
