@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from orchctl import standing
 from orchctl.client import start
+from orchctl.client.agents import Agents
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.gathering import Gathering
 from orchctl.client.handle import SessionHandle
@@ -41,7 +42,7 @@ P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
 R = TypeVar("R")
 
 
-class Client(Places, Supervising, Gathering, Looking):
+class Client(Places, Supervising, Gathering, Looking, Agents):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
     def __init__(
@@ -88,6 +89,12 @@ class Client(Places, Supervising, Gathering, Looking):
         if_exists: str = "error",
         remove: bool = False,
         echo: bool = True,
+        backend: str | None = None,
+        profile: str | None = None,
+        model: str | None = None,
+        permission: str | None = None,
+        resume: str | None = None,
+        prompt: str | None = None,
     ) -> SessionHandle:
         """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
 
@@ -95,13 +102,18 @@ class Client(Places, Supervising, Gathering, Looking):
         `if_exists` says what to do when a live session has the name: `error`, `reuse` it if it runs the same
         command in the same directory, or `skip`, which gives that one whatever it runs. With `echo` false its
         terminal does not show what is typed, from the start.
+
+        With the `backend` of a harness, or a `profile`, it is a conversation with an agent, begun or to `resume`;
+        `permission` says what is done when the agent asks for one: `ask`, `allow` or `deny`.
         """
         import uuid
+
+        agent = backend not in (None, "pty", "pipe") or profile is not None
 
         bind_pid = self._bound(bind_pid)
         asked = messages.SpawnSession(
             session_id=str(uuid.uuid4()),
-            command=tuple(command) or (default_shell(self.root),),
+            command=tuple(command) or (("agent",) if agent else (default_shell(self.root),)),
             cwd=os.path.abspath(cwd) if cwd else current_directory(),
             env=self._environment(),
             given=dict(env or {}),
@@ -109,7 +121,7 @@ class Client(Places, Supervising, Gathering, Looking):
             managed_by=manager.resolve(managed_by, self._own_manager),
             cols=size[0],
             rows=size[1],
-            backend="pty" if pty else "pipe",
+            backend=backend or ("" if agent else "pty" if pty else "pipe"),
             restart=restart,
             timeout_s=timeout_s,
             idle_s=idle_s,
@@ -122,6 +134,11 @@ class Client(Places, Supervising, Gathering, Looking):
             remove=remove,
             standing=standing.of_this_process(),
             echo=echo,
+            profile=profile,
+            model=model,
+            permission=permission,
+            resume=resume,
+            prompt=prompt,
         )
         told = self._ask(asked, messages.OneSession)
         return SessionHandle(self, told.session, is_new=told.session.id == asked.session_id, warnings=told.warnings)
@@ -162,8 +179,14 @@ class Client(Places, Supervising, Gathering, Looking):
         kill_after_s: float = 2.0,
         wait_prompt_s: float | None = None,
         max_output: int | None = None,
+        once: str | None = None,
+        wait_input: bool = True,
     ) -> Result:
-        """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended."""
+        """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended.
+
+        To an agent it is a prompt, said once for each `once`; back when its turn ended, or, unless `wait_input`, when
+        it waits for a human.
+        """
         from orchctl.client.exec import Options, collect
 
         options = Options(
@@ -178,6 +201,8 @@ class Client(Places, Supervising, Gathering, Looking):
             timeout_s=timeout_s,
             kill_after_s=kill_after_s,
             wait_prompt_s=wait_prompt_s,
+            once=once,
+            wait_input=wait_input,
         )
         return collect(self.run(session, command, options), limit_bytes=max_output)
 

@@ -47,6 +47,8 @@ class Options:
     timeout_s: float | None = None
     kill_after_s: float = 2.0
     wait_prompt_s: float | None = None
+    once: str | None = None
+    wait_input: bool = True
 
 
 class ExecOptions(TypedDict, total=False):
@@ -64,6 +66,8 @@ class ExecOptions(TypedDict, total=False):
     kill_after_s: float
     wait_prompt_s: float | None
     max_output: int | None
+    once: str | None
+    wait_input: bool
 
 
 class CommandReading:
@@ -170,6 +174,8 @@ class CommandReading:
             timeout_s=options.timeout_s,
             kill_after_s=options.kill_after_s,
             wait_prompt_s=options.wait_prompt_s,
+            once=options.once,
+            wait_input=options.wait_input,
         )
         return asked, parts
 

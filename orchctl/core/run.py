@@ -134,6 +134,14 @@ def _exit(run: Run, record: Record) -> None:
     run.output_open = record["open"]
 
 
+def _closed(run: Run, record: Record) -> None:
+    """A conversation is over: it has no exit code."""
+    run.state = lifecycle.advance(run.state, Input.CHILD_ENDED)
+    failed = record.get("reason") == "failed"
+    run.end_reason = EndReason.FAILED if failed else lifecycle.end_reason(signal=None, kill_reason=run.kill_reason)
+    run.ended_at, run.final_offset = record["time"], record["offset"]
+
+
 def _lost(run: Run, record: Record) -> None:
     run.lose(record["time"], record["offset"])
 
@@ -152,5 +160,6 @@ _RULES: dict[str, Callable[[Run, Record], None]] = {
     "survivors": _survivors,
     "empty": _empty,
     "exit": _exit,
+    "closed": _closed,
     "lost": _lost,
 }

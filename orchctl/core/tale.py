@@ -47,14 +47,14 @@ class Tale:
         }
 
 
-def of_command(record: Record) -> Record | None:
-    """The event that a record of `commands.jnl` is; the journal has the command's text in full."""
+def of_command(record: Record) -> list[Record]:
+    """The events that a record of `commands.jnl` is; the journal has the command's text in full."""
     command = dict(record.get("command", {}))
     command["text"] = str(command.get("text", ""))[:TEXT]
     if record.get("type") == "begin":
         known = {name: command.get(name) for name in _COMMAND_FIELDS}
-        return {"type": "command", "time": command.get("started_at"), "phase": "started", **known}
+        return [{"type": "command", "time": command.get("started_at"), "phase": "started", **known}]
     if record.get("type") == "end":
         known = {name: command.get(name) for name in _END_FIELDS}
-        return {"type": "command", "time": command.get("ended_at"), "phase": "finished", **known}
-    return None
+        return [{"type": "command", "time": command.get("ended_at"), "phase": "finished", **known}]
+    return []

@@ -48,17 +48,14 @@ def check(conditions: Sequence[str]) -> None:
     if not conditions:
         raise BadInput("there is nothing to wait for", code="bad-condition")
     for one in conditions:
-        if one in HARNESS_CONDITIONS:
-            raise BadInput(
-                f"{one!r} is for sessions with an agent harness, and this session has none", code="bad-condition"
-            )
         if one.startswith(OUTPUT):
             compile_pattern(one.removeprefix(OUTPUT))
         elif one.startswith(STATE):
             _check_state(one.removeprefix(STATE))
-        elif one not in CONDITIONS:
+        elif one not in (*CONDITIONS, *HARNESS_CONDITIONS):
             raise BadInput(
-                f"{one!r} is none of exit, command, prompt, input, quiet[=2s], state=STATE and output=REGEX",
+                f"{one!r} is none of exit, command, prompt, input, quiet[=2s], turn, needs-input, state=STATE and "
+                "output=REGEX",
                 code="bad-condition",
             )
 

@@ -64,7 +64,7 @@ def read(folder: str) -> Plan:
         limits=spec["limits"],
         cols=spec["cols"],
         rows=spec["rows"],
-        terminal=spec.get("backend", "pty") != "pipe",
+        terminal=spec.get("backend", "pty") == "pty",
         echo=spec.get("echo", True),
         ring_bytes=spec.get("ring_bytes", RING_BYTES),
         timeout_s=spec.get("timeout_s"),

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from orchctl.model.happening import Usage
 
+HARNESSES = ("codex",)  # what `spawn -b` takes beside `pty` and `pipe`
+
 
 class Permission(enum.StrEnum):
     """What is done when an agent asks whether it may do something. The host replies; a backend only asks."""
@@ -54,6 +56,32 @@ class AgentState:
     pending: int = 0  # requests that wait for a human
     usage: Usage = field(default_factory=Usage)
     unknown: int = 0  # messages that this version does not know; they are in the raw log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus:
+    """A server process. `leftover` are processes below it; those that outlast their session end with it."""
+
+    id: str
+    profile: str
+    pid: int | None
+    version: str | None
+    sessions: tuple[str, ...] = ()
+    leftover: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessStatus:
+    """A harness as it is here; `tested` are the lowest and the highest version that are."""
+
+    name: str
+    installed: bool
+    program: str | None
+    version: str | None
+    tested: tuple[str, ...]
+    is_tested: bool
+    install: str
+    servers: tuple[ServerStatus, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

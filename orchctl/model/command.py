@@ -13,6 +13,7 @@ class CommandStatus(enum.StrEnum):
     EXITED = "exited"
     TIMEOUT = "timeout"
     ERROR = "error"
+    NEEDS_INPUT = "needs-input"  # an agent waits for a human, and goes on then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

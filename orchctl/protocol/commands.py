@@ -35,6 +35,8 @@ class ExecCommand:
     timeout_s: float | None = None
     kill_after_s: float = 2.0
     wait_prompt_s: float | None = None
+    once: str | None = None  # to an agent: said once, however often it is asked for with this name
+    wait_input: bool = True  # to an agent: come back only when its turn has ended, also if it waits for a human
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

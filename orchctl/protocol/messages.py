@@ -13,6 +13,7 @@ from typing import ClassVar
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport, SupervisorStatus
+from orchctl.protocol.agents import GetPending, ListHarnesses, ReplyTo, SomeHarnesses, SomePending
 from orchctl.protocol.commands import (
     CommandBegins,
     CommandEnds,
@@ -42,14 +43,19 @@ __all__ = [
     "ExecCommand",
     "Fired",
     "GetHistory",
+    "GetPending",
     "GetTerminal",
+    "ListHarnesses",
     "Prune",
     "Pruned",
     "PutSpool",
     "ReadEvents",
     "ReadOutput",
+    "ReplyTo",
     "SomeCommands",
     "SomeEvents",
+    "SomeHarnesses",
+    "SomePending",
     "StreamBegins",
     "StreamEnds",
     "StreamGap",
@@ -90,6 +96,11 @@ class SpawnSession:
     remove: bool = False
     standing: dict[str, str] = field(default_factory=dict)  # what of the asker's cannot be handed over
     echo: bool = True  # whether its terminal shows what is typed, from the start
+    profile: str | None = None  # of an agent: how its harness is run
+    model: str | None = None
+    permission: str | None = None  # `ask`, `allow` or `deny`
+    resume: str | None = None  # the server's own name of a conversation that goes on
+    prompt: str | None = None  # said to it as soon as it takes prompts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,6 +361,9 @@ Request = (
     | GetHistory
     | WaitFor
     | GetTerminal
+    | GetPending
+    | ReplyTo
+    | ListHarnesses
     | GetStatus
     | StopSupervisor
     | RestartSupervisor
@@ -371,6 +385,8 @@ Answer = (
     | StreamTime
     | StreamEnds
     | SomeEvents
+    | SomePending
+    | SomeHarnesses
     | Pruned
 )
 Message = Request | Answer

@@ -6,12 +6,13 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from orchctl.core import journal, layout
 from orchctl.errors import PeerBroke
+from orchctl.model.agent import Agent
 from orchctl.model.values import from_plain, to_plain
 from orchctl.store.appending import append
 from orchctl.store.commands import CommandStore
@@ -49,6 +50,7 @@ class Spec:
     executable: str | None = None
     shell: str | None = None
     nonce: str = ""
+    agent: Agent | None = None  # of a harness session
 
 
 class SessionStore:
@@ -62,7 +64,13 @@ class SessionStore:
         """Where a session's files are."""
         return f"{self._path}/{session}"
 
-    def create(self, spec: Spec, env: dict[str, str], shell_files: dict[str, str]) -> None:
+    def create(
+        self,
+        spec: Spec,
+        env: dict[str, str],
+        shell_files: dict[str, str],
+        prepare: Callable[[str], None] = lambda folder: None,
+    ) -> None:
         """Write the intent down. The spec comes last, by rename: a directory without one was never asked for."""
         folder = self.folder(spec.id)
         os.mkdir(folder, 0o700)
@@ -70,6 +78,7 @@ class SessionStore:
         os.mkdir(f"{folder}/{layout.SHELL}", 0o700)
         for name, text in shell_files.items():
             CommandStore(folder).put(name, text)
+        prepare(folder)
         _write(f"{folder}/{layout.ENVIRONMENT}", env)
         _write(f"{folder}/{layout.SPEC}", to_plain(spec))
 
@@ -143,10 +152,10 @@ class SessionStore:
         except FileNotFoundError:
             return journal.Decoded(next_offset=offset)
 
-    def journal_sizes(self, session: str) -> tuple[int, int]:
-        """Of `run.jnl` and `commands.jnl`."""
-        run, commands = (_size(f"{self.folder(session)}/{name}") for name in (layout.JOURNAL, layout.COMMANDS))
-        return run, commands
+    def journal_sizes(self, session: str, second: str = layout.COMMANDS) -> tuple[int, int]:
+        """Of `run.jnl`, and of `commands.jnl` or `harness.jnl`."""
+        run, other = (_size(f"{self.folder(session)}/{name}") for name in (layout.JOURNAL, second))
+        return run, other
 
     def append_journal(self, session: str, record: dict[str, Any]) -> None:
         """One record in the name of a pair that is gone and can no longer write."""

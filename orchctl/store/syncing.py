@@ -52,7 +52,7 @@ class Syncer:
         if starts != self._names:
             self._disk.sync_folder(self._out)
             self._forget_all_but(starts)
-        self._sync_journals(layout.SPEC, layout.JOURNAL, layout.COMMANDS)
+        self._sync_journals(layout.SPEC, layout.JOURNAL, layout.COMMANDS, layout.HARNESS)
         if self._say_seals():
             self.durable = max(self.durable, self._safe_end(starts))
         reported, self._unreported = self._unreported, []

@@ -47,5 +47,6 @@ class Archive:
         return [session for session in self._views if session.startswith(prefix)]
 
     def views(self, prefix: str = "") -> Iterator[Session]:
-        """The same, in full."""
-        return (view for session in self.ids(prefix) if (view := self.view(session)) is not None)
+        """The same, in full; agent servers are nobody's sessions."""
+        views = (self.view(session) for session in self.ids(prefix))
+        return (view for view in views if view is not None and view.backend != "server")

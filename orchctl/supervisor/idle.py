@@ -50,7 +50,7 @@ class Idleness:
         return time.monotonic() - max(self._busy_at, self._server.left_at)
 
     def _busy(self) -> bool:
-        return bool(self._server.connections or self._app.registry.all())
+        return bool(self._server.connections or self._app.registry.held())
 
     async def _leave(self) -> bool:
         """Shut the door, unless somebody is there."""

@@ -28,7 +28,7 @@ async def watch(app: Supervisor) -> None:
     survivors: tuple[int, ...] = ()
     while app.registry.live() and not survivors:
         survivors = (await end_all(app.registry.all(), GRACE_S)).survivors
-    await end_all(app.registry.all(), GRACE_S)  # what ended sessions left running
+    await end_all([*app.registry.all(), *app.registry.servers()], GRACE_S)  # what ended sessions left running
     if survivors:
         log.warning("these processes would not end: %s", survivors)
     app.stop.set()

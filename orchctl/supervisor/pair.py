@@ -31,6 +31,7 @@ HEAR_BYTES = 1 << 16
 class _Typing:
     data: bytes
     done: asyncio.Future[tuple[int, int]]
+    again: bool  # to the next mover, should this one die before it says that it is typed
 
 
 @dataclass(slots=True, eq=False)
@@ -82,12 +83,15 @@ class PairLink:
             self._armed = True
             self._send(wire.WATCH, wire.OFFSET.pack(seen))
 
-    async def type(self, once: bytes, data: bytes) -> tuple[int, int]:
-        """Type `data`; how many bytes were taken, and the outcome. The same `once` is typed once."""
+    async def type(self, once: bytes, data: bytes, *, again: bool = True) -> tuple[int, int]:
+        """Type `data`; how many bytes were taken, and the outcome. The same `once` is typed once.
+
+        When a mover dies before it says so, the next one types it, unless not `again`: then it is `maybe-typed`.
+        """
         if self.gone.is_set():
             raise Conflict("the session has ended", code="session-ended")
         if once not in self._typing:
-            self._typing[once] = _Typing(data, asyncio.get_running_loop().create_future())
+            self._typing[once] = _Typing(data, asyncio.get_running_loop().create_future(), again)
             self._send(wire.INPUT, once + data)
         try:
             return await asyncio.shield(self._typing[once].done)
@@ -190,6 +194,9 @@ class PairLink:
         finally:
             self._ear = None
             ear.close()
+            for typing in self._typing.values():
+                if not typing.again and not typing.done.done():
+                    typing.done.set_exception(Conflict("the mover died; it may have typed it", code="maybe-typed"))
             self._looked()
 
     def _hear(self, kind: int, payload: bytes) -> None:
@@ -221,7 +228,8 @@ class PairLink:
         """A new mover knows nothing of what the last one was asked."""
         self._armed = False
         for once, typing in self._typing.items():
-            self._send(wire.INPUT, once + typing.data)
+            if typing.again:
+                self._send(wire.INPUT, once + typing.data)
         for question in self._questions:
             self._send(question.kind, question.payload)
         if self._kill is not None:

@@ -23,7 +23,7 @@ class Pruning:
         """What the settings say: no session for longer, no more output in all."""
         settings = self._app.house.config
         await self.prune(Prune(older_than_s=settings.ended_s))
-        live = [session for session in self._app.registry.all() if not session.over]
+        live = [session for session in self._app.registry.held() if not session.over]
         sizes = {one.spec.id: await asyncio.to_thread(pruning.output_bytes, self._folder(one.spec.id)) for one in live}
         await self.prune(Prune(keep_bytes=max(0, settings.total_bytes - sum(sizes.values())), output=True))
         if sum(sizes.values()) > settings.total_bytes:

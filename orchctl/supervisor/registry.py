@@ -6,30 +6,31 @@ import asyncio
 import contextlib
 import errno
 import logging
-import os
-import secrets
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
+from orchctl.backends import catalogue
 from orchctl.core import environment, manager, restarting, selector
 from orchctl.core import selection as choosing
-from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, Internal, NoSuchSession, OrchctlError
+from orchctl.errors import BadInput, Conflict, Internal, NoSuchSession, OrchctlError
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session, State
 from orchctl.protocol.messages import SpawnSession
-from orchctl.settings import repo_of
 from orchctl.store.sessions import Spec
 from orchctl.supervisor import shell_start
 from orchctl.supervisor.archive import Archive
+from orchctl.supervisor.asked import checked, start_error
 from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.harness.lives import Lives
+from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.house import House
 from orchctl.supervisor.limits import LimitGuard
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
-LONGEST_S = 10 * 365 * 86400.0
 REMOVED_AFTER_S = 5.0  # a client whose supervisor was just killed comes back within less
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
@@ -48,6 +49,7 @@ class Registry:
         self._limits = LimitGuard(house)
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
         self._quick: dict[str, int] = {}  # runs in a row that ended soon, of sessions that start again
+        self.lives = Lives(house, tasks, self._start_server, self._server)
 
     def adopt(self) -> None:
         """Take over what earlier supervisors left. What was never forked was never answered for, and goes."""
@@ -65,7 +67,9 @@ class Registry:
                 continue
             session = SupervisedSession(spec, self._house)
             self._sessions[session_id] = session
+            self.lives.hold(session)
             self._tasks.create_task(guarded(f"session {session_id}", self._tend(session, None)))
+        self.lives.adopt(list(self._sessions.values()))
         for session_id in list(self._house.teller.events.told):
             if session_id not in self._sessions:
                 self._house.teller.forget(session_id)
@@ -111,7 +115,7 @@ class Registry:
 
     def check_limits(self, session: SupervisedSession) -> None:
         """Whether an ended session may live again: refused as a new one would be."""
-        self._limits.check(session.spec.managed_by, self._sessions.values(), self.archive)
+        self._limits.check(session.spec.managed_by, self.all(), self.archive)
 
     async def restart(self, session: SupervisedSession, env: dict[str, str] | None) -> SupervisedSession:
         """Another run of a session whose processes are gone; what waits for the old run has seen its end."""
@@ -134,7 +138,7 @@ class Registry:
         if fresh.run.number == before:
             fresh.pair.greeted.set()
             fresh.pair.gone.set()
-            raise _start_error(fresh.spec, *(fresh.run.failure or ("exec", errno.EAGAIN)))
+            raise start_error(fresh.spec, *(fresh.run.failure or ("exec", errno.EAGAIN)))
         return fresh
 
     def put_away(self, session: SupervisedSession) -> None:
@@ -144,11 +148,19 @@ class Registry:
 
     def all(self) -> list[SupervisedSession]:
         """Those that are not put away, in the order of their creation."""
+        return [session for session in self.held() if not session.is_server]
+
+    def held(self) -> list[SupervisedSession]:
+        """The same, and the agent servers."""
         return sorted(self._sessions.values(), key=lambda session: session.spec.created_at)
+
+    def servers(self) -> list[SupervisedSession]:
+        """The agent servers."""
+        return [session for session in self.held() if session.is_server]
 
     def views(self, *, ended_too: bool) -> list[Session]:
         """The live sessions as everybody sees them, and the ended ones if asked for; oldest first."""
-        views = [session.view() for session in self._sessions.values() if ended_too or not session.closed]
+        views = [session.view() for session in self.all() if ended_too or not session.closed]
         return sorted([*views, *(self.archive.views() if ended_too else ())], key=lambda view: view.created_at)
 
     def live(self) -> list[SupervisedSession]:
@@ -157,9 +169,9 @@ class Registry:
 
     def find(self, text: str, own_manager: str, *, ended_too: bool = True) -> SupervisedSession:
         """The session a user means."""
-        if text in self._sessions:
+        if text in self._sessions and not self._sessions[text].is_server:
             return self._sessions[text]
-        known = [session.view(with_output=False) for session in self._sessions.values()]
+        known = [session.view(with_output=False) for session in self.all()]
         live = [view for view in known if view.state is not State.CLOSED and view.name == text]
         if not live:  # only then it may be one of those that are put away
             known += self.archive.views(text if selector.is_prefix(text) and text not in _names(known) else "")
@@ -191,6 +203,7 @@ class Registry:
 
     async def spawn(self, asked: SpawnSession) -> SupervisedSession:
         """Start a session, or find the one that was started when this was asked before."""
+        asked = self.lives.resolved(asked)
         for _ in range(SPAWN_TRIES):
             if asked.session_id in self.archive:
                 return self._take_out(asked.session_id)
@@ -207,11 +220,14 @@ class Registry:
 
     async def _started(self, session: SupervisedSession) -> bool:
         """Have the session's program started; False when the zygote died with the request in its hands."""
+        if session.talk is not None:
+            await self._begin(session, session.talk)
+            return True
         try:
             async with self._starting:
                 await self._start(session)
             if session.run.failure is not None:
-                raise _start_error(session.spec, *session.run.failure)
+                raise start_error(session.spec, *session.run.failure)
         finally:
             if session.run.started_at is None:
                 del self._sessions[session.spec.id]
@@ -219,13 +235,45 @@ class Registry:
                 self._store.remove(session.spec.id)
         return session.run.started_at is not None
 
+    async def _begin(self, session: SupervisedSession, talk: Talk) -> None:
+        """A conversation; one that cannot be begun leaves nothing behind."""
+        self.lives.hold(session)
+        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, None)))
+        try:
+            await self.lives.open(talk)
+        except BaseException:
+            self.lives.servers.release(talk)
+            talk.close()
+            del self._sessions[session.spec.id]
+            self._house.teller.forget(session.spec.id)
+            self._store.remove(session.spec.id)
+            raise
+
+    async def _start_server(self, spec: Spec, env: dict[str, str], prepare: Callable[[str], None]) -> SupervisedSession:
+        """The process of an agent server, as a session that nobody sees."""
+        for _ in range(SPAWN_TRIES):
+            self._store.create(spec, env, {}, prepare)
+            session = self._sessions[spec.id] = SupervisedSession(spec, self._house)
+            if await self._started(session):
+                return session
+        raise Internal("no keeper could be started; see 'supervisor.log' in the state directory", code="spawn-failed")
+
+    def _server(self, session_id: str) -> SupervisedSession | None:
+        """An agent server's session, also of one that has ended."""
+        try:
+            return self._sessions.get(session_id) or self._take_out(session_id)
+        except OrchctlError:
+            return None
+
     def _create(self, asked: SpawnSession) -> SupervisedSession:
-        spec = self._limits.apply(replace(_checked(asked), ring_bytes=self._house.config.session_bytes))
+        agent, server_env = self.lives.checked(asked) if asked.backend in catalogue.names() else (None, {})
+        intent = replace(checked(asked), ring_bytes=self._house.config.session_bytes, agent=agent)
+        spec = self._limits.apply(intent)
         if asked.name is not None:
             self.check_free(asked.name)
-        self._limits.check(spec.managed_by, self._sessions.values(), self.archive)
+        self._limits.check(spec.managed_by, self.all(), self.archive)
         try:
-            env = environment.compose(
+            env = server_env or environment.compose(
                 asked.env, asked.given, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty"
             )
             self._create_on_disk(spec, env)
@@ -234,6 +282,8 @@ class Registry:
             raise OrchctlError(f"the session cannot be written down: {error.strerror}", code="no-space") from None
         session = SupervisedSession(spec, self._house)
         self._sessions[spec.id] = session
+        if agent is not None:
+            self.lives.begin(session)
         return session
 
     def known(self, session_id: str) -> Session | None:
@@ -299,55 +349,3 @@ class Registry:
 
 def _names(views: list[Session]) -> set[str | None]:
     return {view.name for view in views}
-
-
-def _checked(asked: SpawnSession) -> Spec:
-    if asked.name is not None:
-        selector.check_name(asked.name)
-    manager.parse(asked.managed_by)
-    choosing.check_labels(asked.labels)
-    if not asked.command or not asked.command[0]:
-        raise BadInput("there is no command to run")
-    given = (*asked.given, *asked.given.values())
-    if any("\0" in word for word in (*asked.command, asked.cwd, *given)):
-        raise BadInput("a NUL byte in the command, the directory or the environment")
-    if asked.backend not in ("pty", "pipe"):
-        raise BadInput(f"there is no backend {asked.backend!r}", code="bad-backend")
-    for seconds in (asked.timeout_s, asked.idle_s):
-        if seconds is not None and not 0 < seconds <= LONGEST_S:
-            raise BadInput(f"{seconds} seconds", code="bad-duration")
-    if not (0 < asked.cols < 1 << 16 and 0 < asked.rows < 1 << 16):
-        raise BadInput(f"a terminal of {asked.cols}x{asked.rows}; 1x1 to 65535x65535", code="bad-size")
-    return Spec(
-        id=asked.session_id,
-        name=asked.name,
-        managed_by=asked.managed_by,
-        command=asked.command,
-        cwd=asked.cwd,
-        cols=asked.cols,
-        rows=asked.rows,
-        umask=asked.umask & 0o777,
-        limits=asked.limits,
-        backend=asked.backend,
-        restart=restarting.check(asked.restart),
-        timeout_s=asked.timeout_s,
-        idle_s=asked.idle_s,
-        bind_pid=asked.bind_pid,
-        bind_ticks=asked.bind_ticks,
-        repo=repo_of(os.path.realpath(asked.cwd)),
-        labels=asked.labels,
-        remove=asked.remove,
-        echo=asked.echo,
-        shell=shell_start.kind(asked),
-        nonce=secrets.token_hex(8),
-        created_at=time.time(),
-    )
-
-
-def _start_error(spec: Spec, step: str, number: int) -> OrchctlError:
-    reason = os.strerror(number)
-    if step == "cwd":
-        return BadInput(f"cannot start in {spec.cwd!r}: {reason}", code="bad-cwd")
-    if number == errno.ENOENT:
-        return CommandNotFound(f"command not found: {spec.command[0]!r}")
-    return CannotExecute(f"cannot execute {spec.command[0]!r}: {reason}")

@@ -40,14 +40,14 @@ async def hand_over(app: Supervisor, executable: str, asked_of: int) -> NoReturn
             f"not restarted: the new supervisor ended before it served; the old version goes on; see {app.root.log}"
         )
         raise OrchctlError(message, code="restart-failed")
-    live = {session.spec.id for session in app.registry.live() if session.run.started_at is not None}
+    live = {one.spec.id for one in app.registry.held() if not one.closed and one.run.started_at is not None}
     trial, theirs = socket.socketpair()
     process: Process | None = None
     try:
         with theirs:
             process = await app.zygote.start_successor(executable, theirs)
         known = await _known(trial)
-        if missing := (live & {session.spec.id for session in app.registry.live()}) - known:
+        if missing := (live & {one.spec.id for one in app.registry.held() if not one.closed}) - known:
             raise _Unfit(f"the new supervisor does not know {len(missing)} live sessions, such as {min(missing)}")
         if process.returncode is not None:
             raise _Unfit("the new zygote has ended")

@@ -9,25 +9,29 @@ import socket
 import time
 from typing import Any
 
-from orchctl.core import journal, restarting, segments
+from orchctl.core import journal, layout, restarting, segments
 from orchctl.core.run import Run
 from orchctl.disk import REAL
 from orchctl.errors import Conflict
 from orchctl.model.session import Output, Session, State
+from orchctl.store.conversations import ConversationStore
 from orchctl.store.output import OutputLog
 from orchctl.store.recovery import recover
 from orchctl.store.sessions import Spec
 from orchctl.store.timeline import Timeline
 from orchctl.supervisor.commands import Commands
 from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.house import House
 from orchctl.supervisor.news import News
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.readers import Readers
 from orchctl.supervisor.safety import Safety
+from orchctl.supervisor.unpaired import Unpaired
 
 log = logging.getLogger(__name__)
 LEFT_S = 2.0
+SERVER = "server"  # the backend of an agent server's own session, which nobody sees but `harness list`
 
 
 class SupervisedSession:
@@ -36,13 +40,13 @@ class SupervisedSession:
     def __init__(self, spec: Spec, house: House, *, over: bool = False) -> None:
         store = house.store
         self.spec = spec
-        self.run = Run(
-            cols=spec.cols, rows=spec.rows, prompts=spec.shell is not None, name=spec.name, labels=dict(spec.labels)
-        )
+        self.run = Run(cols=spec.cols, rows=spec.rows, prompts=self.prompts, name=spec.name, labels=dict(spec.labels))
         self.news = News()
-        self.pair = PairLink(store.folder(spec.id), self.look)
+        self.unpaired = Unpaired(store.folder(spec.id), self.look) if spec.agent is not None else None
+        self.pair: PairLink = self.unpaired or PairLink(store.folder(spec.id), self.look)
         self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
+        self.talk: Talk | None = Talk(self, spec.agent, store.folder(spec.id)) if spec.agent is not None else None
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
         self.typed: dict[str, int] = {}  # where the log ended before a manager's last input; a new supervisor has none
         self.over = over  # everything about it is told, and safe
@@ -56,6 +60,16 @@ class SupervisedSession:
         self._journal_end = 0
         self._stalled = ""
         self.look()
+
+    @property
+    def prompts(self) -> bool:
+        """Whether it is live only once it takes commands: a shell of ours, or an agent."""
+        return self.spec.shell is not None or self.spec.agent is not None
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it is an agent server's own."""
+        return self.spec.backend == SERVER
 
     @property
     def closed(self) -> bool:
@@ -150,7 +164,8 @@ class SupervisedSession:
 
     def no_further_than(self, run: int, commands: int) -> tuple[int, int]:
         """These places in its journals, or their ends."""
-        run_size, commands_size = self._store.journal_sizes(self.spec.id)
+        second = layout.HARNESS if self.talk is not None else layout.COMMANDS
+        run_size, commands_size = self._store.journal_sizes(self.spec.id, second)
         return min(run, run_size), min(commands, commands_size)
 
     def read_journal(self, offset: int) -> journal.Decoded:
@@ -158,7 +173,9 @@ class SupervisedSession:
         return self._store.read_journal(self.spec.id, offset)
 
     def read_commands(self, offset: int) -> journal.Decoded:
-        """What was run in its shell."""
+        """What was run in its shell, or said to its agent and by it."""
+        if self.talk is not None:
+            return ConversationStore(self._store.folder(self.spec.id)).read(offset)
         return self._store.commands(self.spec.id).read(offset)
 
     def prompted(self) -> None:
@@ -222,6 +239,7 @@ class SupervisedSession:
             uptime=self._uptime(),
             stalled=self.pair.stalled or None,
             output=self.open_log().extent() if with_output else Output(),
+            agent=self.talk.view() if self.talk is not None else None,
         )
 
     def _uptime(self) -> float | None:

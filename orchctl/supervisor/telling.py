@@ -5,11 +5,16 @@ An event says how far into the session's journals it goes, so that the next supe
 
 from __future__ import annotations
 
+import heapq
 import logging
 import time
+from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from orchctl.core.journal import Decoded, Record
 from orchctl.core.tale import Tale, of_command
+from orchctl.core.tale_of_agent import of_conversation
 from orchctl.store.events import EventStore
 from orchctl.supervisor.news import News
 
@@ -31,24 +36,25 @@ class Teller:
 
     def catch_up(self, session: SupervisedSession) -> bool:
         """Tell what the session's journals say and nobody has told; False when the disk does not take it now."""
+        if session.is_server:  # what becomes of conversations on it is told by theirs
+            return True
         session_id = session.spec.id
         told = self.events.told.get(session_id)
         if told is not None and session_id not in self._tales:  # power loss may take from a journal what was told
             told = self.events.told[session_id] = session.no_further_than(*told)
         told_run, told_commands = told or (0, 0)
-        tale, run_at, commands_at = self._tales.get(session_id) or (Tale(prompts=session.spec.shell is not None), 0, 0)
+        tale, run_at, commands_at = self._tales.get(session_id) or (Tale(prompts=session.prompts), 0, 0)
         events: list[Event] = [] if told is not None else [_created(session)]
-        runs = session.read_journal(run_at)
-        for record, end in zip(runs.records, runs.ends, strict=True):
-            event = tale.of_run(record)
-            if event is not None and end > told_run:
-                events.append(event | {"told": [end, told_commands]})
-        told_run = max([told_run, *(event["told"][0] for event in events)])
-        commands = session.read_commands(commands_at)
-        for record, end in zip(commands.records, commands.ends, strict=True):
-            event = of_command(record)
-            if event is not None and end > told_commands:
-                events.append(event | {"told": [told_run, end]})
+        runs, commands = session.read_journal(run_at), session.read_commands(commands_at)
+        of_second = of_conversation if session.talk is not None else of_command
+        for record, end, second in _in_order(runs, commands, mixed=session.talk is not None):
+            found = of_second(record) if second else [event] if (event := tale.of_run(record)) is not None else []
+            if not found or end <= (told_commands if second else told_run):
+                continue
+            before = [told_run, told_commands]
+            told_run, told_commands = (told_run, end) if second else (end, told_commands)
+            events += [event | {"told": before} for event in found[:-1]]
+            events.append(found[-1] | {"told": [told_run, told_commands]})
         self._tales[session_id] = (tale, runs.next_offset, commands.next_offset)
         if events and not self._append(session, events):
             del self._tales[session_id]  # all of it again, when there is room
@@ -97,6 +103,13 @@ class Teller:
             return False
         self.news.tell()
         return True
+
+
+def _in_order(runs: Decoded, seconds: Decoded, *, mixed: bool) -> Iterator[tuple[Record, int, bool]]:
+    """The records of both journals, where each ends, and whether it is of the second; what an agent did by its time."""
+    first = [(record, end, False) for record, end in zip(runs.records, runs.ends, strict=True)]
+    second = [(record, end, True) for record, end in zip(seconds.records, seconds.ends, strict=True)]
+    return heapq.merge(first, second, key=lambda one: one[0].get("time", 0.0)) if mixed else chain(first, second)
 
 
 def _created(session: SupervisedSession) -> Event:

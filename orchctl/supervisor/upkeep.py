@@ -55,14 +55,15 @@ class Upkeep:
             return
         self._config = now
         self._app.house.teller.events.keep(now.events_bytes, now.events_s)
-        for session in self._app.registry.all():
+        for session in self._app.registry.held():
             session.safety.strict = now.strict
         self._app.house.teller.announce(
             "input", managed_by=None, who=None, action="config", changed=differences(before, now)
         )
 
     async def _sync(self) -> None:
-        for session in self._app.registry.all():
+        self._app.registry.lives.tick(self._app.registry.all())
+        for session in self._app.registry.held():
             if session.closed and session.pair.gone.is_set():
                 await session.wrap_up()
                 self._app.registry.put_away(session)

@@ -24,6 +24,9 @@ async def waiting_of(session: SupervisedSession) -> Waiting:
     """Whether it waits for input now."""
     if session.closed or session.run.paused:
         return Waiting.NO
+    if session.talk is not None:
+        asks = any(one.reply is None for one in session.talk.state.pending.values())
+        return Waiting.YES if asks else Waiting.NO if session.talk.state.busy else Waiting.PROMPT
     try:
         async with asyncio.timeout(ANSWER_S):
             return await _look(session)

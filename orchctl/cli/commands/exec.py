@@ -56,6 +56,8 @@ class ExecCommand(click.Command):
 @click.option("--max-output", type=SIZE_BYTES, metavar="SIZE", help="Show no more than this; the rest is in the log.")
 @click.option("--wait-prompt", "wait_prompt_s", type=DURATION, metavar="D", help="Wait so long for a prompt.")
 @click.option("--detach", is_flag=True, help="Start it and come back; it goes on.")
+@click.option("--once", metavar="ID", help="To an agent: said once, however often it is asked with this id.")
+@click.option("--no-wait-input", is_flag=True, help="To an agent: come back with 7 when it waits for a human.")
 @click.option("--no-record", is_flag=True, help="Keep it out of the session's history.")
 @click.argument("session")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -73,10 +75,14 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form
     orchctl exec work grep 'a b' file
     orchctl exec work --timeout 30s --script build.sh
     generate | orchctl exec work -
+    orchctl exec agent 'now write a test for it'
+
+    In a session with an agent, COMMAND is a prompt; what the agent says is shown until its turn ends.
 
     \b
     Exit codes: the command's own, 128+N for signal N; 124 timed out; 125 any trouble of
-    orchctl's, such as a shell that is not at its prompt (the last line on stderr says which).
+    orchctl's, such as a shell that is not at its prompt (the last line on stderr says which). An agent: 0
+    turn completed; 1 turn failed, or was interrupted; 7 it waits for a human; 124; 125.
     """
     options = Options(
         stdin=sys.stdin.buffer.read() if given["with_stdin"] else None,
@@ -90,6 +96,8 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form
         timeout_s=given["timeout_s"],
         kill_after_s=given["kill_after_s"],
         wait_prompt_s=given["wait_prompt_s"],
+        once=given["once"],
+        wait_input=not given["no_wait_input"],
     )
     what = _command(command, given["text"], given["script"])
     with app.client() as client:
@@ -162,6 +170,11 @@ def _exit(result: Result, *, quiet: bool) -> int:
         if not quiet:
             click.echo(command.number)
         return 0
+    if command.status is CommandStatus.NEEDS_INPUT:
+        click.echo("orchctl: the agent waits for a human; 'orchctl pending' shows what it asks", err=True)
+        return 7
+    if command.completion == "turn" and command.exit_code == 1 and not quiet:
+        click.echo(f"orchctl: the turn did not complete: {command.error or 'failed'}", err=True)
     if command.status is CommandStatus.ERROR or command.exit_code is None:
         click.echo(f"orchctl: {command.error or 'nobody can tell how the command ended'}", err=True)
         return 125

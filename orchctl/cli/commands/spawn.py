@@ -11,14 +11,23 @@ from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, labels, p
 from orchctl.cli.follow import stay
 from orchctl.cli.forms import Form, forms
 from orchctl.errors import OrchctlError
+from orchctl.model.agent import HARNESSES
 
-BACKENDS = ("pty", "pipe")
+BACKENDS = ("pty", "pipe", *HARNESSES)
+PERMISSIONS = ("ask", "allow", "deny")
 
 
 @click.command("spawn", context_settings={"allow_interspersed_args": False, "max_content_width": 100})
 @click.option("--name", metavar="NAME", help="A name for it, unique among live sessions.")
 @click.option("-m", "--manager", metavar="MANAGER", help="Who manages it; ':name' adds a segment to the caller's own.")
-@click.option("-b", "--backend", type=click.Choice(BACKENDS), default="pty", help="A terminal, or pipes.")
+@click.option("-b", "--backend", type=click.Choice(BACKENDS), help="A terminal (the default), pipes, or an agent.")
+@click.option("--prompt", metavar="TEXT", help="Said to the agent at once.")
+@click.option("--model", metavar="MODEL", help="The agent's model.")
+@click.option("--profile", metavar="NAME", help="How the agent's harness is run: [profiles.NAME] in config.toml.")
+@click.option(
+    "--permission", type=click.Choice(PERMISSIONS), help="When the agent wants one: ask a human, or reply so."
+)
+@click.option("--resume", metavar="NATIVE_ID", help="Go on with a conversation that the harness has.")
 @click.option("--shell", metavar="PATH", help="The shell to start, if there is no COMMAND.")
 @click.option("-w", "--cwd", help="Where it runs; default: here.", metavar="DIR")
 @click.option("--size", type=TERMINAL_SIZE, default="80x24", show_default=True, help="Its terminal's size.")
@@ -59,17 +68,22 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
     orchctl spawn --wait -e CI=1 ./test.sh
     orchctl spawn --timeout 1h --bind-pid $$ ./server
     orchctl spawn --name nightly --if-exists skip ./backup.sh
+    orchctl spawn -b codex --name agent --prompt 'fix the failing test'
 
     \b
-    Exit codes: 0 started; 2 usage; 5 name taken; 6 a limit is reached; 8 no supervisor; 126, 127
-    COMMAND cannot be executed, not found. With --wait or --follow: COMMAND's own, 128+N for signal
-    N, 124 if its time was over, 125 for any trouble of orchctl's.
+    Exit codes: 0 started; 2 usage; 5 name taken, or the agent did not begin; 6 a limit is reached;
+    8 no supervisor; 126, 127 COMMAND cannot be executed, not found. With --wait or --follow:
+    COMMAND's own, 128+N for signal N, 124 if its time was over, 125 for any trouble of orchctl's.
     """
     wait, follow, shell = given["wait"], given["follow"], given["shell"]
     if wait and follow:
         raise click.UsageError("--wait and --follow exclude each other.")
     if shell is not None and command:
         raise click.UsageError("--shell and COMMAND exclude each other.")
+    agent = given["backend"] in HARNESSES or given["profile"] is not None
+    for name in () if agent else ("prompt", "model", "permission", "resume"):
+        if given[name] is not None:
+            raise click.UsageError(f"--{name} is for an agent: -b {'|'.join(HARNESSES)} or --profile.")
     if given["if_exists"] != "error" and given["name"] is None:
         raise click.UsageError("--if-exists needs a --name.")
     with app.client(stays=wait or follow) as client:
@@ -88,9 +102,16 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
             labels=given["label"],
             if_exists=given["if_exists"],
             remove=given["remove"],
+            backend=given["backend"],
+            profile=given["profile"],
+            model=given["model"],
+            permission=given["permission"],
+            resume=given["resume"],
+            prompt=given["prompt"],
         )
         if session.warnings and form.words:
-            click.echo(f"orchctl: warning: environment-differs: {'; '.join(session.warnings)}", err=True)
+            kind = "" if agent else "environment-differs: "
+            click.echo(f"orchctl: warning: {kind}{'; '.join(session.warnings)}", err=True)
         if given["id_file"] is not None:
             _write_id(given["id_file"], session.id)
         skipped = given["if_exists"] == "skip" and not session.is_new

@@ -9,6 +9,7 @@ from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers import (
+    agents,
     commands,
     control,
     inputs,
@@ -42,6 +43,9 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.GetHistory: commands.history,
     messages.WaitFor: waiting.wait_for,
     messages.GetTerminal: waiting.get_terminal,
+    messages.GetPending: agents.pending,
+    messages.ReplyTo: agents.reply,
+    messages.ListHarnesses: agents.list_harnesses,
     messages.RestartSession: control.restart,
     messages.ControlSession: control.control,
     messages.KillSessions: kills.kill,

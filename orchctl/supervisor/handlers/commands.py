@@ -17,6 +17,7 @@ from orchctl.supervisor.ancestry import descends_from
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.commands import Commands
+from orchctl.supervisor.harness import prompts
 from orchctl.supervisor.paging import pages
 from orchctl.supervisor.running import Running
 from orchctl.supervisor.sending import send_range
@@ -32,6 +33,10 @@ SPOOLS = {"stdin": "i", "text": "t"}
 async def exec_command(app: Supervisor, call: Call, asked: messages.ExecCommand) -> None:
     """Run it, or come back to it; answered by its output and then by how it ended."""
     _check(asked)
+    conversation = app.registry.find(asked.session, asked.own_manager)
+    if conversation.talk is not None:
+        await prompts.exec_prompt(app, call, conversation, conversation.talk, asked)
+        return
     session, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
     running = commands.submit(asked)
     running.enter()
@@ -105,12 +110,17 @@ async def put_spool(app: Supervisor, call: Call, asked: messages.PutSpool) -> No
     """A part of what a command is to read, or of its own text."""
     if not _EXEC_ID.fullmatch(asked.exec_id) or asked.what not in SPOOLS or asked.offset < 0:
         raise BadInput("a part of nothing that is known")
-    _, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
+    conversation = app.registry.find(asked.session, asked.own_manager)
+    if conversation.talk is not None:
+        store = app.house.store.commands(conversation.spec.id)
+    else:
+        _, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
+        store = commands.store
     try:
         data = base64.b64decode(asked.data_b64, validate=True)
     except (binascii.Error, ValueError):
         raise BadInput("the part is not base64") from None
-    commands.store.put_part(f"{SPOOLS[asked.what]}{asked.exec_id}", asked.offset, data)
+    store.put_part(f"{SPOOLS[asked.what]}{asked.exec_id}", asked.offset, data)
     await call.say(messages.Done())
 
 
@@ -126,7 +136,7 @@ async def detach(app: Supervisor, call: Call, asked: messages.DetachCommand) -> 
 async def history(app: Supervisor, call: Call, asked: messages.GetHistory) -> None:
     """Oldest first; what runs now is the last."""
     session = app.registry.find(asked.session, asked.own_manager)
-    found = []
+    found = prompts.history(session, session.talk) if session.talk is not None else []
     if session.commands is not None:
         found = list(session.commands.history)
         current = session.commands.current

@@ -13,6 +13,7 @@ from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers.kills import end_all
 from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.unpaired import no_terminal
 
 DONE_S = 10.0
 
@@ -22,6 +23,8 @@ async def control(app: Supervisor, call: Call, asked: messages.ControlSession) -
     session = app.registry.find(asked.session, asked.own_manager, ended_too=False)
     if session.closed:
         raise NoSuchSession(f"the session {asked.session!r} has ended", code="session-ended")
+    if session.talk is not None:
+        raise no_terminal()
     if asked.action == "signal":
         _signal(session, asked.signal)
     elif asked.action == "resize":
@@ -39,6 +42,8 @@ async def control(app: Supervisor, call: Call, asked: messages.ControlSession) -
 async def restart(app: Supervisor, call: Call, asked: messages.RestartSession) -> None:
     """A new run, once: asked again after a lost answer, the run that began meanwhile is found."""
     session = app.registry.find(asked.session, asked.own_manager)
+    if session.talk is not None:
+        raise no_terminal()
     if session.run.number == asked.run:
         if session.closed:
             app.registry.check_limits(session)

@@ -12,6 +12,7 @@ from orchctl.keeper import wire
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.harness import prompts
 from orchctl.supervisor.interrupting import interrupt as interrupt_command
 from orchctl.supervisor.session import SupervisedSession
 
@@ -23,6 +24,10 @@ async def send(app: Supervisor, call: Call, asked: messages.SendInput) -> None:
         data = base64.b64decode(asked.data_b64, validate=True)
     except (binascii.Error, ValueError):
         raise BadInput("the input is not base64") from None
+    if session.talk is not None:
+        await prompts.send(app, session, data, whole=asked.enter, once=asked.once, who=asked.own_manager)
+        await call.say(messages.Done())
+        return
     if asked.enter:
         data += b"\r" if session.spec.backend == "pty" else b"\n"
     once = hashlib.blake2b(asked.once.encode(), digest_size=wire.ONCE_BYTES).digest()
@@ -48,7 +53,9 @@ async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSessio
     """By signal to the terminal's foreground group, never by typing: no output is thrown away."""
     session = _live(app, asked.session, asked.own_manager)
     current = session.commands.current if session.commands is not None else None
-    if current is not None:
+    if session.talk is not None:
+        session.talk.interrupt(asked.own_manager)
+    elif current is not None:
         await interrupt_command(session.pair, current.interrupted, lambda: not current.over)
     else:
         session.pair.signal(signal.SIGINT)

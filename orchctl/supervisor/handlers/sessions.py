@@ -13,6 +13,7 @@ from orchctl.protocol import messages
 from orchctl.supervisor.ancestry import descends_from
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.harness import prompts
 from orchctl.supervisor.paging import pages
 from orchctl.supervisor.usage import environment_of, measure
 from orchctl.supervisor.waiting import waiting_of, with_waiting
@@ -21,8 +22,12 @@ from orchctl.supervisor.waiting import waiting_of, with_waiting
 async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> None:
     """Answered once the program runs, or could not be started."""
     session = await app.registry.spawn(asked)
-    await session.safety.settle_all()
     warnings = tuple(standing.differences(asked.standing, app.standing))
+    if session.talk is not None:
+        warnings += app.registry.lives.warnings(session.talk)
+        if asked.prompt is not None:
+            await prompts.say(app, session, asked.prompt, once=f"{asked.session_id}/spawn", who=asked.managed_by)
+    await session.safety.settle_all()
     await call.say(messages.OneSession(session=session.view(), warnings=warnings))
 
 

@@ -48,6 +48,8 @@ async def stop(app: Supervisor, call: Call, asked: messages.StopSupervisor) -> N
             f"{len(live)} live sessions: {names}{more}; 'stop --kill' ends them, 'stop --leave' lets them go on",
             code="sessions-live",
         )
+    if not asked.leave:
+        await end_all(app.registry.servers(), asked.grace_s)
     app.house.teller.announce("input", managed_by=None, who=asked.own_manager, action="stop")
     await call.say(messages.Done())
     app.stop.set()

@@ -51,7 +51,9 @@ def _check(session: SupervisedSession, call: Call, asked: messages.WaitFor) -> N
         raise BadInput("output is looked at by whoever reads it", code="bad-condition")
     if not 0 <= asked.quiet_s <= LONGEST_S:
         raise BadInput(f"{asked.quiet_s} seconds", code="bad-duration")
-    if session.commands is None and {"command", "prompt"} & set(asked.conditions):
+    if session.talk is None and set(waiting.HARNESS_CONDITIONS) & set(asked.conditions):
+        raise BadInput("the session has no agent to wait for", code="bad-condition")
+    if session.talk is None and session.commands is None and {"command", "prompt"} & set(asked.conditions):
         raise Conflict("the session is not a shell that tells its prompts", code="not-a-shell")
 
 
@@ -69,7 +71,11 @@ async def _holds(
 
 
 async def _one_holds(session: SupervisedSession, condition: str, *, quiet: bool) -> bool:
-    commands = session.commands
+    commands, talk = session.commands, session.talk
+    if talk is not None and condition in ("turn", "command", "prompt"):
+        return not talk.state.busy and talk.state.opened
+    if talk is not None and condition == "needs-input":
+        return any(one.reply is None for one in talk.state.pending.values())
     if condition == "input":
         return await waiting_of(session) in waiting.WAITS
     if condition == "prompt":

@@ -1,0 +1,73 @@
+"""What somebody asks to be started: refused while nothing is made of it yet, or told why it could not be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import time
+
+from orchctl.backends import catalogue
+from orchctl.core import manager, restarting, selector
+from orchctl.core import selection as choosing
+from orchctl.errors import BadInput, CannotExecute, CommandNotFound, OrchctlError
+from orchctl.protocol.messages import SpawnSession
+from orchctl.settings import repo_of
+from orchctl.store.sessions import Spec
+from orchctl.supervisor import shell_start
+
+LONGEST_S = 10 * 365 * 86400.0
+
+
+def checked(asked: SpawnSession) -> Spec:
+    """The intent, if it makes sense."""
+    if asked.name is not None:
+        selector.check_name(asked.name)
+    manager.parse(asked.managed_by)
+    choosing.check_labels(asked.labels)
+    if not asked.command or not asked.command[0]:
+        raise BadInput("there is no command to run")
+    given = (*asked.given, *asked.given.values())
+    if any("\0" in word for word in (*asked.command, asked.cwd, *given)):
+        raise BadInput("a NUL byte in the command, the directory or the environment")
+    if asked.backend not in ("pty", "pipe", *catalogue.names()):
+        raise BadInput(f"there is no backend {asked.backend!r}", code="bad-backend")
+    for seconds in (asked.timeout_s, asked.idle_s):
+        if seconds is not None and not 0 < seconds <= LONGEST_S:
+            raise BadInput(f"{seconds} seconds", code="bad-duration")
+    if not (0 < asked.cols < 1 << 16 and 0 < asked.rows < 1 << 16):
+        raise BadInput(f"a terminal of {asked.cols}x{asked.rows}; 1x1 to 65535x65535", code="bad-size")
+    return Spec(
+        id=asked.session_id,
+        name=asked.name,
+        managed_by=asked.managed_by,
+        command=(asked.backend,) if asked.backend in catalogue.names() else asked.command,
+        cwd=asked.cwd,
+        cols=asked.cols,
+        rows=asked.rows,
+        umask=asked.umask & 0o777,
+        limits=asked.limits,
+        backend=asked.backend,
+        restart=restarting.check(asked.restart),
+        timeout_s=asked.timeout_s,
+        idle_s=asked.idle_s,
+        bind_pid=asked.bind_pid,
+        bind_ticks=asked.bind_ticks,
+        repo=repo_of(os.path.realpath(asked.cwd)),
+        labels=asked.labels,
+        remove=asked.remove,
+        echo=asked.echo,
+        shell=shell_start.kind(asked),
+        nonce=secrets.token_hex(8),
+        created_at=time.time(),
+    )
+
+
+def start_error(spec: Spec, step: str, number: int) -> OrchctlError:
+    """Why its program does not run."""
+    reason = os.strerror(number)
+    if step == "cwd":
+        return BadInput(f"cannot start in {spec.cwd!r}: {reason}", code="bad-cwd")
+    if number == errno.ENOENT:
+        return CommandNotFound(f"command not found: {spec.command[0]!r}")
+    return CannotExecute(f"cannot execute {spec.command[0]!r}: {reason}")

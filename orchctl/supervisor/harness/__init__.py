@@ -1,0 +1,1 @@
+"""Harness sessions: agent servers held by pairs, and the conversations on them."""

@@ -1,0 +1,173 @@
+"""The life of harness sessions: begun, taken over, held to their limits, and ended through their server's API."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from orchctl.errors import BadInput, NoSuchSession, OrchctlError
+from orchctl.model.agent import Agent, Permission
+from orchctl.store.sessions import Spec
+from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.harness import programs
+from orchctl.supervisor.harness.servers import Servers
+from orchctl.supervisor.harness.talk import Talk
+from orchctl.supervisor.session import SupervisedSession
+
+if TYPE_CHECKING:
+    from orchctl.protocol.messages import SpawnSession
+    from orchctl.supervisor.house import House
+
+log = logging.getLogger(__name__)
+INTERRUPTED_SHARE = 0.5  # of the grace period, for a turn to end by itself
+LEAST_GRACE_S = 0.1
+AGENT = "agent"  # what clients say in place of a command
+
+
+class Lives:
+    """All harness sessions of one supervisor."""
+
+    def __init__(
+        self,
+        house: House,
+        tasks: asyncio.TaskGroup,
+        start: Callable[[Spec, dict[str, str], Callable[[str], None]], Any],
+        fetch: Callable[[str], SupervisedSession | None],
+    ) -> None:
+        self._house = house
+        self._tasks = tasks
+        self.servers = Servers(house, tasks, start, fetch)
+
+    def resolved(self, asked: SpawnSession) -> SpawnSession:
+        """The same with its backend: where only a profile is given, that says which."""
+        if asked.backend:
+            return asked
+        profile = self._house.config.profiles.get(asked.profile or "")
+        if profile is None:
+            raise programs.unknown_profile(self._house.config, asked.profile or "")
+        return replace(asked, backend=profile.harness)
+
+    def checked(self, asked: SpawnSession) -> tuple[Agent, dict[str, str]]:
+        """What is asked for, if it can be; and what its server gets of the environment. Nothing is started."""
+        harness = programs.find(asked.backend)
+        profile = programs.profile_of(self._house.config, harness.name, asked.profile)
+        if asked.command not in ((), (AGENT,)):
+            raise BadInput(f"a session with {harness.name} has no command; a prompt goes with --prompt", code="usage")
+        if asked.permission is not None and asked.permission not in list(Permission):
+            raise BadInput(f"{asked.permission!r} is none of ask, allow and deny", code="bad-permission")
+        if asked.restart != "no":
+            raise BadInput(
+                f"{harness.name} sessions are resumed by themselves; --restart is not for them", code="usage"
+            )
+        permission = Permission(asked.permission) if asked.permission else profile.permission or Permission.ASK
+        if not os.path.isdir(asked.cwd):
+            raise BadInput(f"cannot start in {asked.cwd!r}: no such directory", code="bad-cwd")
+        env = programs.environment(harness, profile, asked.env, asked.given)
+        programs.installed(harness, profile, env.get("PATH", os.defpath))
+        agent = Agent(
+            profile=profile.name, model=asked.model or profile.model, permission=permission, resume=asked.resume
+        )
+        return agent, env
+
+    def begin(self, session: SupervisedSession) -> None:
+        """It is there, and nothing of it yet."""
+        session.note({"type": "started", "pid": None, "offset": 0})
+
+    def hold(self, session: SupervisedSession) -> None:
+        """Have it ended by whoever asks for it, and read by whoever does."""
+        talk, unpaired = session.talk, session.unpaired
+        if talk is None or unpaired is None:
+            return
+        unpaired.held, unpaired.trimmed, unpaired.rolled = talk.hold, talk.trim, talk.roll
+        unpaired.killed = lambda grace_s: self.end_soon(talk, grace_s, "asked")
+        if session.closed:
+            unpaired.ended.set()
+
+    def adopt(self, sessions: list[SupervisedSession]) -> None:
+        """Go on with what the last supervisor had."""
+        self.servers.adopt(sessions)
+
+    async def open(self, talk: Talk) -> None:
+        """Until it takes prompts."""
+        await self.servers.connect(talk)
+
+    def warnings(self, talk: Talk) -> tuple[str, ...]:
+        """What whoever begins it should know."""
+        held = self.servers.of(talk)
+        return programs.untested(held.harness, held.version) if held is not None else ()
+
+    def end_soon(self, talk: Talk, grace_s: float, reason: str) -> None:
+        """Once; asking again changes nothing."""
+        if not talk.ending:
+            talk.ending = True
+            self._tasks.create_task(guarded(f"session {talk.id}", self._end(talk, grace_s, reason)))
+
+    async def _end(self, talk: Talk, grace_s: float, reason: str) -> None:
+        """Interrupt, close, and say that it is over, whatever the server says."""
+        session = talk.session
+        if session.closed:
+            return
+        with contextlib.suppress(OSError):
+            session.note({"type": "kill", "reason": reason, "grace_s": grace_s})
+        with contextlib.suppress(TimeoutError, OrchctlError):
+            async with asyncio.timeout(max(LEAST_GRACE_S, grace_s)):
+                await self._leave(talk, grace_s)
+        self.servers.release(talk)
+        if talk.state.server is not None:
+            talk.broke("the session was ended")
+        talk.close()
+        session.note({"type": "closed", "offset": talk.end})
+        talk.close()
+        if session.unpaired is not None:
+            session.unpaired.ended.set()
+        session.news.tell()
+
+    async def _leave(self, talk: Talk, grace_s: float) -> None:
+        holder = talk.holder
+        if holder is None or not talk.state.opened:
+            return
+        if talk.interrupt(talk.session.spec.managed_by):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace_s * INTERRUPTED_SHARE):
+                    await _until(talk, lambda: not talk.state.busy)
+        holder.backend.close(talk.id)
+        await _until(talk, lambda: talk.state.closed)
+
+    def tick(self, sessions: list[SupervisedSession]) -> None:
+        """Once a second: the limits that a pair would watch, and servers that nobody needs."""
+        self.servers.tick()
+        now = time.time()
+        for session in sessions:
+            talk, spec = session.talk, session.spec
+            if talk is None or session.closed or talk.ending:
+                continue
+            if spec.timeout_s is not None and now - (session.run.started_at or now) >= spec.timeout_s:
+                self.end_soon(talk, 5.0, "timeout")
+            elif talk.state.current is not None and talk.is_unheard(self._house.config.server_answer_s):
+                talk.give_up_on_prompt()
+            elif spec.bind_pid is not None and _ticks(spec.bind_pid) != spec.bind_ticks:
+                self.end_soon(talk, 5.0, "bound")
+
+
+async def _until(talk: Talk, holds: Callable[[], bool]) -> None:
+    """Until the server has said so, or is gone."""
+    while not holds():
+        ticket = talk.session.news.ticket
+        if talk.holder is None:
+            raise NoSuchSession("the server is gone", code="server-gone")
+        if holds():
+            return
+        await ticket.wait()
+
+
+def _ticks(pid: int) -> int | None:
+    """When a process began; None when it is gone."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[19])
+    return None

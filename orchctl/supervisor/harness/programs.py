@@ -1,0 +1,121 @@
+"""Which program a profile means, with which environment, and what it says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+
+from orchctl.backends import catalogue
+from orchctl.backends.interface import Harness, Profile
+from orchctl.config import Config
+from orchctl.errors import BadInput, CommandNotFound
+
+USUAL = (  # what any program needs, and nothing that tells of the terminal of whoever asks
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "SSL_CERT_*",
+    "*_proxy",
+    "*_PROXY",
+    "ORCHCTL_STATE_DIR",
+)
+VERSION_S = 10.0
+_NUMBERS = re.compile(r"\d+")
+
+
+def profile_of(config: Config, backend: str, name: str | None) -> Profile:
+    """The profile that is meant: of that name, else of the harness's own name, else the harness as it is."""
+    found = config.profiles.get(name or backend)
+    if found is None and name is not None and name != backend:
+        raise unknown_profile(config, name)
+    if found is None:
+        return Profile(name=backend, harness=backend)
+    if found.harness != backend:
+        message = f"the profile {found.name!r} is for {found.harness}, not for {backend}"
+        raise BadInput(message, code="unknown-profile")
+    return found
+
+
+def unknown_profile(config: Config, name: str) -> BadInput:
+    """With those that there are."""
+    known = ", ".join(sorted(config.profiles)) or "none"
+    return BadInput(f"there is no profile {name!r} in config.toml; there are: {known}", code="unknown-profile")
+
+
+def installed(harness: Harness, profile: Profile, path: str) -> str:
+    """The program, or how to get it."""
+    found = harness.program(profile, path)
+    if found is None:
+        raise CommandNotFound(f"{harness.name} is not installed; {harness.install}", code="harness-not-installed")
+    return found
+
+
+def environment(
+    harness: Harness, profile: Profile, asker: Mapping[str, str], given: Mapping[str, str]
+) -> dict[str, str]:
+    """What a server gets of the environment of whoever asks, and what the profile and the asker add."""
+    names = (*USUAL, *harness.passes)
+    passed = {name: value for name, value in asker.items() if any(fnmatch.fnmatchcase(name, one) for one in names)}
+    env = {**passed, **profile.env, **given}
+    return env if any(env.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG")) else {**env, "LANG": "C.UTF-8"}
+
+
+def key_of(harness: Harness, profile: Profile, env: Mapping[str, str], session: str) -> str:
+    """Conversations with the same key share a server; a digest, because an environment holds secrets."""
+    what = [harness.name, profile.name, list(profile.argv), sorted(env.items()), "" if harness.shared else session]
+    return hashlib.blake2b(json.dumps(what).encode(), digest_size=16).hexdigest()
+
+
+def is_tested(harness: Harness, version: str | None) -> bool:
+    """Whether the contract suite has passed on versions like it."""
+    lowest, highest = map(_parts, harness.tested)
+    return (
+        version is not None and lowest <= _parts(version)[: len(lowest)] and _parts(version)[: len(highest)] <= highest
+    )
+
+
+def untested(harness: Harness, version: str | None) -> tuple[str, ...]:
+    """The warning about it."""
+    if is_tested(harness, version):
+        return ()
+    lowest, highest = harness.tested
+    return (f"{harness.name} {version or 'of an unknown version'} is not tested; tested are {lowest} to {highest}",)
+
+
+async def version_of(harness: Harness, program: str) -> str | None:
+    """What it prints when asked."""
+    process = await asyncio.create_subprocess_exec(
+        program,
+        "--version",
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(VERSION_S):
+            printed, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return None
+    return harness.version_of(printed.decode("utf-8", "replace"))
+
+
+def find(backend: str) -> Harness:
+    """The harness behind `spawn -b`."""
+    return catalogue.find(backend)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in _NUMBERS.findall(version)[:4])

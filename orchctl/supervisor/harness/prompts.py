@@ -1,0 +1,182 @@
+"""Prompts: said once, answered by the transcript as it grows, and by how the turn ended."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from orchctl.core.conversation import Said
+from orchctl.errors import BadInput, Conflict, NoSuchSession, TimedOut
+from orchctl.model.command import Command, CommandStatus
+from orchctl.model.happening import TurnEnd
+from orchctl.protocol import messages
+from orchctl.store.output import OutputLog
+from orchctl.supervisor.call import Call
+from orchctl.supervisor.harness.talk import Talk
+from orchctl.supervisor.sending import send_range
+from orchctl.supervisor.session import SupervisedSession
+
+if TYPE_CHECKING:
+    from orchctl.supervisor.app import Supervisor
+
+PROMPT_BYTES = 1 << 20
+SHOWN = 4096  # characters of a prompt where it is told of; `harness.jnl` has all of it
+SPOOLED = "t"  # as the handler of commands calls a text that was put in place before
+EXIT = {TurnEnd.COMPLETED: 0, TurnEnd.FAILED: 1, TurnEnd.INTERRUPTED: 1}
+
+
+async def say(app: Supervisor, session: SupervisedSession, text: str, *, once: str, who: str) -> Said:
+    """Have it delivered, or find what became of it when it was asked for before."""
+    _check(text)
+    talk = session.talk
+    if talk is None or session.closed or talk.ending:
+        raise NoSuchSession(f"the session {session.run.name or session.spec.id} has ended", code="session-ended")
+    if once not in talk.state.prompts:
+        if talk.state.busy:
+            raise busy()
+        await app.registry.lives.open(talk)
+    said = talk.prompt(text, once, who)
+    await _until(session, lambda: said.over or said.delivery == "delivered")
+    if said.delivery == "maybe":
+        raise Conflict(
+            "the agent's server ended while the prompt was on its way: it may have been delivered or not, and is "
+            "not sent again by itself",
+            code="maybe-delivered",
+        )
+    if said.delivery == "refused":
+        raise Conflict(f"the agent's server did not take the prompt: {said.error}", code="prompt-refused")
+    return said
+
+
+async def send(app: Supervisor, session: SupervisedSession, data: bytes, *, whole: bool, once: str, who: str) -> None:
+    """What `send` types is a prompt."""
+    if not whole:
+        raise BadInput(
+            "a prompt is one text of at most 256 KiB, sent with Enter; 'exec' takes longer ones", code="bad-prompt"
+        )
+    await say(app, session, data.decode("utf-8", "replace"), once=once, who=who)
+
+
+async def exec_prompt(
+    app: Supervisor, call: Call, session: SupervisedSession, talk: Talk, asked: messages.ExecCommand
+) -> None:
+    """Answered by what the agent says until its turn ends."""
+    store = app.house.store.commands(session.spec.id)
+    name = f"{SPOOLED}{asked.exec_id}"
+    spooled = store.read_part(name, 0, PROMPT_BYTES + 1) if asked.spooled else b""
+    text = spooled.decode("utf-8", "replace").replace("\0", " ").rstrip() if asked.spooled else asked.text
+    once = asked.once or asked.exec_id
+    until = None if asked.timeout_s is None else asyncio.get_running_loop().time() + asked.timeout_s
+    if once not in talk.state.prompts:
+        await _idle(session, talk, asked.wait_prompt_s)
+    said = await say(app, session, text or " ".join(asked.argv), once=once, who=asked.own_manager)
+    store.remove(name)
+    await call.say(messages.CommandBegins(command=command(session, said)))
+    if asked.detach:
+        await call.say(messages.CommandEnds(command=command(session, said)))
+        return
+    log = session.open_log()
+    try:
+        await _follow(call, session, talk, said, log, asked, until)
+    finally:
+        session.readers.gone(call)
+        log.close()
+
+
+async def _follow(
+    call: Call,
+    session: SupervisedSession,
+    talk: Talk,
+    said: Said,
+    log: OutputLog,
+    asked: messages.ExecCommand,
+    until: float | None,
+) -> None:
+    offset = max(asked.offset or 0, said.start_offset)
+    late = False
+    while True:
+        ticket, over = session.news.ticket, said.over
+        end = said.end_offset if over and said.end_offset is not None else talk.end
+        offset = await send_range(call, session, log, offset, end)
+        if over or session.closed:
+            break
+        if not asked.wait_input and any(one.reply is None for one in talk.state.pending.values()):
+            await call.say(messages.CommandEnds(command=command(session, said, needs_input=True)))
+            return
+        try:
+            async with asyncio.timeout_at(until if not late else None):
+                await ticket.wait()
+        except TimeoutError:
+            late = True
+            talk.interrupt(asked.own_manager)
+    await call.say(messages.CommandEnds(command=command(session, said, late=late)))
+
+
+def command(session: SupervisedSession, said: Said, *, late: bool = False, needs_input: bool = False) -> Command:
+    """A turn, as the history of any session tells it."""
+    status, code = CommandStatus.RUNNING, None
+    if said.over:
+        status, code = CommandStatus.EXITED, EXIT[said.end] if said.end is not None else 1
+    if late:
+        status, code = CommandStatus.TIMEOUT, 124
+    elif needs_input:
+        status, code = CommandStatus.NEEDS_INPUT, 7
+    ended = said.ended_at if said.over else None
+    return Command(
+        session=session.spec.id,
+        id=said.once,
+        number=said.number,
+        text=said.text[:SHOWN],
+        who=said.who,
+        cwd=session.spec.cwd,
+        started_at=said.time,
+        ended_at=ended,
+        duration_s=round(ended - said.time, 3) if ended is not None else None,
+        exit_code=code,
+        status=status,
+        completion="turn" if said.over else None,
+        newlines="raw",
+        start_offset=said.start_offset,
+        end_offset=said.end_offset,
+        error=said.error or (said.end.value if said.end is TurnEnd.INTERRUPTED else None),
+    )
+
+
+def history(session: SupervisedSession, talk: Talk) -> list[Command]:
+    """Its prompts, oldest first."""
+    return [command(session, said) for said in talk.state.prompts.values()]
+
+
+def busy() -> Conflict:
+    """For a prompt that comes while the agent works."""
+    return Conflict("the agent is at work; 'interrupt' ends its turn, 'wait --for turn' waits for its end", code="busy")
+
+
+async def _idle(session: SupervisedSession, talk: Talk, patience_s: float | None) -> None:
+    """Until the agent takes a prompt, for as long as that was asked for."""
+    if patience_s is None:
+        return
+    try:
+        async with asyncio.timeout(patience_s):
+            await _until(session, lambda: not talk.state.busy)
+    except TimeoutError:
+        raise TimedOut(f"the agent was at work for {patience_s:g} s more", code="busy") from None
+
+
+async def _until(session: SupervisedSession, holds: object) -> None:
+    assert callable(holds)
+    while not holds() and not session.closed:
+        ticket = session.news.ticket
+        if holds():
+            return
+        await ticket.wait()
+
+
+def _check(text: str) -> None:
+    if not text.strip():
+        raise BadInput("an empty prompt", code="empty-prompt")
+    if "\0" in text:
+        raise BadInput("a NUL byte in the prompt", code="nul-byte")
+    size = len(text.encode("utf-8", "replace"))
+    if size > PROMPT_BYTES:
+        raise BadInput(f"a prompt of {size} bytes; at most {PROMPT_BYTES}", code="prompt-too-long")

@@ -1,0 +1,254 @@
+"""One conversation in the supervisor's hands: its journal, its transcript, and what is asked of its server.
+
+Everything is on record before it is done or told. `heard` may be called again with what is on record: nothing
+happens then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from orchctl.backends.interface import Opening, Permission, Prompt, Reply
+from orchctl.core import happenings
+from orchctl.core.conversation import Conversation, Request, Said
+from orchctl.core.uptake import Uptake
+from orchctl.errors import Conflict, OrchctlError
+from orchctl.model.agent import Agent, AgentState
+from orchctl.model.happening import Answered, Happening, Need, Trouble, TurnEnd, TurnEnded
+from orchctl.store.conversations import ConversationStore
+from orchctl.supervisor.harness.transcript import Transcript
+
+if TYPE_CHECKING:
+    from orchctl.backends.interface import Server
+    from orchctl.supervisor.session import SupervisedSession
+
+SHOWN_PROMPT = 1 << 14  # characters of a prompt in the transcript; the journal has all of it
+Record = dict[str, Any]
+
+
+class Holder(Protocol):
+    """The server that a conversation is on."""
+
+    @property
+    def backend(self) -> Server: ...
+
+    @property
+    def position(self) -> int: ...
+
+
+class Talk:
+    """Built from disk alone."""
+
+    def __init__(self, session: SupervisedSession, agent: Agent, folder: str) -> None:
+        self.session = session
+        self.agent = agent
+        self.holder: Holder | None = None
+        self.state = Conversation()
+        self._store = ConversationStore(folder)
+        self._last = ""  # what the last record added to the transcript
+        self._transcript = Transcript(folder, session.spec.ring_bytes, self._dropped)
+        for record in self._store.read().records:
+            self.state.apply(record)
+            self._last = record.get("says", "")
+        self._uptake = Uptake(fresh=self.state.fresh, part=self.state.part)
+        self._writing = False
+        self.connecting = asyncio.Lock()
+        self.ending = False
+        self._since = time.monotonic()
+
+    @property
+    def id(self) -> str:
+        """The session's."""
+        return self.session.spec.id
+
+    def view(self) -> AgentState:
+        """As everybody sees it."""
+        state = self.state
+        return AgentState(
+            profile=self.agent.profile,
+            model=state.model or self.agent.model,
+            permission=self.agent.permission,
+            native=dict(state.native),
+            server=state.server,
+            busy=state.busy,
+            turns=state.turns,
+            pending=len(state.pending),
+            usage=state.usage,
+            unknown=state.unknown,
+        )
+
+    def opening(self, options: dict[str, str]) -> Opening:
+        """How it is begun or resumed."""
+        native = self.state.native or ({"id": self.agent.resume} if self.agent.resume else {})
+        return Opening(
+            session=self.id,
+            cwd=self.session.spec.cwd,
+            permission=self.agent.permission,
+            model=self.agent.model,
+            native=native,
+            options=options,
+        )
+
+    # what the server says
+
+    def heard(self, at: int, said: Sequence[Happening], now: float) -> bool:
+        """What a line of the raw log that ends at `at` means; False when it is on record already."""
+        if at <= self.state.at:
+            return False
+        taken = self._uptake.take(said)
+        if taken.journal:
+            self._record({"type": "heard", "time": now, "at": at}, taken.journal, taken.text)
+        elif taken.text:
+            self._open_transcript()
+            self._transcript.add(taken.text)
+            self.session.grew = True
+            self.session.news.tell()
+        return True
+
+    def broke(self, why: str) -> None:
+        """The server is gone: what it left open is closed, and what was on its way to it may have arrived or not."""
+        if self.state.server is None:
+            return
+        said: list[Happening] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
+        current = self.state.current
+        if current is not None and current.delivery == "sent" and not self.state.turn_open:
+            self._record({"type": "maybe", "time": time.time(), "once": current.once}, [], "")
+        said.append(Trouble(code="server-ended", message=why, again=True))
+        if self.state.busy:
+            said.append(TurnEnded(end=TurnEnd.INTERRUPTED, error=why))
+        self._note({"type": "broke"}, said)
+        self.holder = None
+
+    def trouble(self, error: OrchctlError) -> None:
+        """It could not be resumed."""
+        self._note({"type": "trouble"}, [Trouble(code=error.code, message=error.message)])
+
+    # what is asked of it
+
+    def bind(self, holder: Holder, server: str) -> None:
+        """It is held by that server from now on, and heard from its present end."""
+        self._note({"type": "server", "server": server, "from": holder.position})
+        self.holder = holder
+
+    def prompt(self, text: str, once: str, who: str) -> Said:
+        """Say something to the agent, once."""
+        if once in self.state.prompts:
+            return self.state.prompts[once]
+        if self.state.busy:
+            raise Conflict("the agent is at work; 'interrupt' ends its turn, 'wait --for turn' waits", code="busy")
+        holder = self._held()
+        says = self._uptake.prompt(happenings.shortened(text, SHOWN_PROMPT))
+        self._note({"type": "prompt", "once": once, "who": who, "prompt": text}, says=says)
+        holder.backend.send(self.id, Prompt(text=text, once=once))
+        return self.state.prompts[once]
+
+    def is_unheard(self, patience_s: float) -> bool:
+        """Whether a prompt was on its way for so long, under our eyes, that it will never be heard of."""
+        current = self.state.current
+        if current is None or current.delivery != "sent" or self.state.turn_open:
+            return False
+        return time.time() - current.time > patience_s and time.monotonic() - self._since > patience_s
+
+    def give_up_on_prompt(self) -> None:
+        """Nobody will ever know whether it was delivered."""
+        current = self.state.current
+        if current is not None:
+            self._note({"type": "maybe", "once": current.once})
+
+    def reply(self, request: str, reply: Reply, who: str) -> None:
+        """To a request that is open."""
+        holder = self._held()
+        self._note({"type": "replied", "request": request, "choice": reply.choice, "reply": reply.text, "who": who})
+        holder.backend.reply(self.id, request, reply)
+
+    def interrupt(self, who: str) -> bool:
+        """End the turn, if there is one."""
+        if not self.state.busy or self.holder is None:
+            return False
+        self._note({"type": "interrupt", "who": who})
+        self.holder.backend.interrupt(self.id)
+        return True
+
+    def say_again(self) -> None:
+        """After a replay: what may have been lost with the last supervisor, and does no harm twice."""
+        holder = self._held()
+        for request, asked in self.state.pending.items():
+            if asked.reply is not None:
+                holder.backend.reply(self.id, request, Reply(**asked.reply))
+            else:
+                self.decide(asked)
+        if self.state.interrupting:
+            holder.backend.interrupt(self.id)
+
+    def decide(self, request: Request) -> None:
+        """Where no human is to be asked."""
+        kinds = {Permission.ALLOW: ("allow", "always"), Permission.DENY: ("deny",)}.get(self.agent.permission, ())
+        if request.asked.need is Need.PERMISSION and request.reply is None:
+            for kind in kinds:
+                choice = next((one for one in request.asked.choices if one.kind == kind), None)
+                if choice is not None:
+                    self.reply(request.asked.request, Reply(choice=choice.id), self.session.spec.managed_by)
+                    return
+
+    def close(self) -> None:
+        """No more is written."""
+        self._transcript.close()
+
+    @property
+    def end(self) -> int:
+        """Of the transcript."""
+        self._open_transcript()
+        return self._transcript.end
+
+    def hold(self, offset: int | None) -> None:
+        """Somebody reads the transcript."""
+        if not self.session.closed:
+            self._transcript.hold(offset)
+
+    def trim(self, keep_bytes: int) -> None:
+        """Keep no more of it."""
+        self._transcript.trim(keep_bytes)
+
+    def roll(self) -> None:
+        """Go on in another segment."""
+        self._transcript.roll()
+
+    def _held(self) -> Holder:
+        if self.holder is None or not self.state.opened:
+            raise Conflict("the agent's server is gone, and could not be started again", code="server-gone")
+        return self.holder
+
+    def _note(self, record: Record, said: Sequence[Happening] = (), says: str = "") -> None:
+        """What nobody heard: as of what was heard last."""
+        gathered = self._uptake.flush()
+        at = self.holder.position if self.holder is not None else self.state.at
+        taken = self._uptake.take(said)
+        self._record({**record, "time": time.time(), "at": at}, [*gathered, *taken.journal], says + taken.text)
+
+    def _record(self, record: Record, journal: Sequence[Happening], text: str) -> None:
+        """The record first: what it says is written after it, by the next supervisor if need be."""
+        self._open_transcript()
+        end = self._transcript.end + len(text.encode("utf-8", "replace"))
+        record |= {"text": end, "fresh": self._uptake.fresh, "part": self._uptake.part}
+        record |= {"says": text} if text else {}
+        record |= {"happened": [happenings.encode(one) for one in journal]} if journal else {}
+        self._store.append(record)
+        self.state.apply(record)
+        self._transcript.add(text)
+        self._tell()
+
+    def _tell(self) -> None:
+        self.session.grew = True
+        self.session.tell()
+        self.session.news.tell()
+
+    def _open_transcript(self) -> None:
+        if not self._writing:
+            self._transcript.go_on(self.state.text, self._last)
+            self._writing = True
+
+    def _dropped(self, first: int, end: int) -> None:
+        self.session.note({"type": "dropped", "first": first, "end": end})
