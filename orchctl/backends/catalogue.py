@@ -8,10 +8,12 @@ from orchctl.backends.interface import Harness
 from orchctl.errors import BadInput
 
 _PACKAGES = {
+    "acp": "orchctl.backends.acp",
+    "claude": "orchctl.backends.claude",
     "codex": "orchctl.backends.codex",
     "scripted": "orchctl.backends.scripted",
 }
-SHOWN = ("codex",)  # `scripted` is for whoever writes a backend
+SHOWN = ("acp", "claude", "codex")  # `scripted` is for whoever writes a backend
 
 
 def names() -> tuple[str, ...]:

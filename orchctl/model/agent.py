@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from orchctl.model.happening import Usage
 
-HARNESSES = ("codex",)  # what `spawn -b` takes beside `pty` and `pipe`
+HARNESSES = ("acp", "claude", "codex")  # what `spawn -b` takes beside `pty` and `pipe`
 
 
 class Permission(enum.StrEnum):

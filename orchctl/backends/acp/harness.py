@@ -53,7 +53,7 @@ class AcpHarness:
 
     def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
         """One process."""
-        return AcpServer(host, profile.options)
+        return AcpServer(host)
 
 
 HARNESS: Harness = AcpHarness()

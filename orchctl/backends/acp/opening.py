@@ -25,10 +25,9 @@ Record = dict[str, Any]
 class Openings:
     """Of one process. `bind` is told which conversation a session has, once it is there."""
 
-    def __init__(self, host: Host, peer: Peer, options: Mapping[str, str], bind: Callable[[str, str], None]) -> None:
+    def __init__(self, host: Host, peer: Peer, bind: Callable[[str, str], None]) -> None:
         self._host = host
         self._peer = peer
-        self._options = options
         self._bind = bind
         self._asked: dict[str, Opening] = {}
         self.can: frozenset[str] = frozenset()  # what the agent can: `load`, `resume`, `close`
@@ -42,7 +41,7 @@ class Openings:
         """Begin or resume."""
         self._asked[opening.session] = opening
         self.know(opening.native)
-        native = opening.native.get("session")
+        native = opening.native.get("id")
         if self.unfit is not None:
             self._peer.ask(Name(what="unfit", session=opening.session), MARK)
         elif native is None:
@@ -69,7 +68,7 @@ class Openings:
         left = {
             **more,
             "model": opening.model,
-            "mode": opening.options.get("mode") or self._options.get("mode"),
+            "mode": opening.options.get("mode"),
             "ours": "can" in opening.native,
             "can": " ".join(sorted(self.can)),
         }
@@ -99,7 +98,7 @@ class Openings:
         """One setting after another; then it is open."""
         if not left["steps"]:
             self._bind(session, left["native"])
-            opened = Opened(native={"session": left["native"], "can": left["can"]}, model=left["model"])
+            opened = Opened(native={"id": left["native"], "can": left["can"]}, model=left["model"])
             return [opened, *([_LOST] if left["lost"] else [])]
         if not self._host.replaying:
             method, params = left["steps"][0]

@@ -6,7 +6,6 @@ The ids of our requests say all that is needed to understand their answers: whic
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from orchctl.backends import json_rpc
@@ -29,10 +28,10 @@ _ODD = (AttributeError, KeyError, TypeError, ValueError)  # what a message of an
 class AcpServer:
     """Conversations are told apart by the id that the agent gave them."""
 
-    def __init__(self, host: Host, options: Mapping[str, str]) -> None:
+    def __init__(self, host: Host) -> None:
         self._host = host
         self._peer = json_rpc.Peer(host.write, JSON_RPC)
-        self._openings = Openings(host, self._peer, options, self._bind)
+        self._openings = Openings(host, self._peer, self._bind)
         self._native: dict[str, str] = {}  # our session → the agent's id
         self._sessions: dict[str, str] = {}
         self._talks: dict[str, Translator] = {}
@@ -53,7 +52,7 @@ class AcpServer:
     def know(self, opening: Opening) -> None:
         """A session that is open already."""
         self._openings.know(opening.native)
-        self._bind(opening.session, opening.native.get("session", ""))
+        self._bind(opening.session, opening.native.get("id", ""))
 
     def open(self, opening: Opening) -> None:
         """Begin or resume. Until it is there, what is told of it is a replay, and no news."""
@@ -203,7 +202,7 @@ class AcpServer:
         capabilities = answer.result.get("agentCapabilities") or {}
         can = set(capabilities.get("sessionCapabilities") or ()) & {"resume", "close"}
         self._openings.can |= can | ({"load"} if capabilities.get("loadSession") else set())
-        self._host.ready(str((answer.result.get("agentInfo") or {}).get("version") or "") or None)
+        self._host.ready(str((answer.result.get("agentInfo") or {}).get("version") or version))
 
     def _emit(self, session: str, happenings: list[Happening]) -> None:
         if happenings:

@@ -46,19 +46,19 @@ class ClaudeHarness:
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
         """With a conversation that is on its disk, or with a new one under an id of ours."""
-        native = opening.native.get("session")
+        native = opening.native.get("id")
         if native is not None and opening.native.get("begun", "yes") == "yes":
             which = ("--resume", native)
         else:  # one that was never begun cannot be resumed, and its id may be taken
             native = str(uuid.uuid4())
             which = ("--session-id", native)
         model = ("--model", opening.model) if opening.model else ()
-        settings = opening.options.get("settings") or profile.options.get("settings") or "none"
+        settings = opening.options.get("settings", "none")
         own = (
             ("--setting-sources", settings) if settings != "none" else ("--setting-sources", "", "--strict-mcp-config")
         )
         argv = (program, *profile.argv[1:], *_FLAGS, "--settings", _NO_HOOKS, *own, *which, *model)
-        return Launch(argv=argv, env=_ENV, notes={"session": native})
+        return Launch(argv=argv, env=_ENV, notes={"id": native})
 
     def version_of(self, printed: str) -> str | None:
         """As in `2.1.325 (Claude Code)`."""
@@ -67,7 +67,7 @@ class ClaudeHarness:
 
     def check(self, profile: Profile, opening: Opening) -> None:
         """Which models there are only the service knows; an option is known now."""
-        for name, value in {**profile.options, **opening.options}.items():
+        for name, value in opening.options.items():
             if name not in OPTIONS:
                 raise BadInput(
                     f"there is no option {name!r} for claude; there are {', '.join(OPTIONS)}", code="unknown-option"
@@ -79,7 +79,7 @@ class ClaudeHarness:
 
     def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
         """One process."""
-        return ClaudeServer(host, notes.get("session", ""), profile.options.get("mode"))
+        return ClaudeServer(host, notes.get("id", ""))
 
 
 HARNESS: Harness = ClaudeHarness()

@@ -19,13 +19,11 @@ _ODD = (AttributeError, KeyError, TypeError, ValueError, IndexError)
 class ClaudeServer:
     """`native` is the id that the process was started with."""
 
-    def __init__(self, host: Host, native: str, mode: str | None) -> None:
+    def __init__(self, host: Host, native: str) -> None:
         self._host = host
         self._native = native
-        self._mode = mode or MODE
         self._session: str | None = None
         self._opened = False
-        self._resumed = False
         self._talk = Translator()
         self._sent = False  # a prompt that has not come to its end
         self._stopping = False
@@ -47,9 +45,9 @@ class ClaudeServer:
     def open(self, opening: Opening) -> None:
         """The process has the conversation since it was started; the mode is what it forgets."""
         self._session = opening.session
-        self._resumed = opening.native.get("begun", "yes") == "yes" and "session" in opening.native
-        mode = opening.options.get("mode") or self._mode
-        more = json.dumps({"model": opening.model, "begun": "yes" if self._resumed else "no"})
+        resumed = opening.native.get("begun", "yes") == "yes" and "id" in opening.native
+        mode = opening.options.get("mode", MODE)
+        more = json.dumps({"model": opening.model, "begun": "yes" if resumed else "no"})
         name = Name(what="open", session=opening.session, more=more)
         self._ask(name, {"subtype": "set_permission_mode", "mode": mode})
 
@@ -122,7 +120,7 @@ class ClaudeServer:
         if failed is not None:
             return NotOpened(code="not-offered", message=f"claude does not take a setting: {failed}")
         self._opened = True
-        return Opened(native={"session": self._native, "begun": wanted["begun"]}, model=wanted["model"])
+        return Opened(native={"id": self._native, "begun": wanted["begun"]}, model=wanted["model"])
 
     def _hear_message(self, message: Record) -> None:
         told = self._talk.hear(message)

@@ -136,7 +136,7 @@ class Translator:
         once = str(message.get("uuid"))
         if self.turn is None or once != self.turn:
             return []
-        return [Checkpoint(native={"session": str(message["session_id"]), "begun": "yes"})]
+        return [Checkpoint(native={"id": str(message["session_id"]), "begun": "yes"})]
 
     def _finished(self, block: Record) -> list[Happening]:
         call = self._calls.pop(str(block.get("tool_use_id")), None)

@@ -36,7 +36,7 @@ class Playback:
 
     def __init__(self, name: str) -> None:
         self.host = Listening()
-        self.server = AcpServer(self.host, {})
+        self.server = AcpServer(self.host)
         self.lines: list[bytes] = []
         self.openings: list[Opening] = []
         self._ids: dict[object, str] = {}  # the recording's → ours
@@ -86,12 +86,10 @@ class Playback:
 
     def _open(self, method: str, number: object, params: Message) -> None:
         session = f"s{len(self.openings) + 1}"
-        native = (
-            {"session": params["sessionId"], "can": method.removeprefix("session/")} if "sessionId" in params else {}
-        )
+        native = {"id": params["sessionId"], "can": method.removeprefix("session/")} if "sessionId" in params else {}
         self._new[number] = session
         if native:
-            self._sessions[native["session"]] = session
+            self._sessions[native["id"]] = session
         self.openings.append(Opening(session=session, cwd=params["cwd"], native=native))
         self.server.open(self.openings[-1])
 

@@ -79,7 +79,7 @@ def test_whatever_was_recorded_is_known_or_counted(name: str) -> None:
 def test_a_supervisor_that_hears_it_again_tells_the_same(name: str) -> None:
     played = Playback(name)
     again = Listening()
-    server = AcpServer(again, {})
+    server = AcpServer(again)
     again.replaying = True
     for line in played.lines:
         server.hear(line)
@@ -95,7 +95,7 @@ def test_it_may_begin_to_listen_after_any_turn(name: str) -> None:
     assert ends
     for end in ends:
         again = Listening()
-        server = AcpServer(again, {})
+        server = AcpServer(again)
         server.know(Opening(session="s1", cwd="/w", native=opened.native))
         again.replaying = True
         for line in played.lines[end + 1 :]:
@@ -113,7 +113,7 @@ def test_lines_that_are_no_messages_change_nothing_but_the_count(data: st.DataOb
     junk = data.draw(st.binary(max_size=40).filter(lambda line: b"\n" not in line))
     plain, mixed = Listening(), Listening()
     plain.replaying = mixed.replaying = True
-    one, other = AcpServer(plain, {}), AcpServer(mixed, {})
+    one, other = AcpServer(plain), AcpServer(mixed)
     for line in lines:
         one.hear(line)
     for line in [*lines[:place], junk, *lines[place:]]:
@@ -138,8 +138,8 @@ asks = st.dictionaries(st.sampled_from(("toolCall", "options", "message", "reque
 @given(st.lists(st.tuples(st.sampled_from(["update", "ask", "form", "answer", "hello", "any"]), updates, asks, values)))
 def test_no_shape_of_a_message_stops_it(messages: list[tuple[str, Any, Any, Any]]) -> None:
     host = Listening()
-    server = AcpServer(host, {})
-    server.know(Opening(session="s", cwd="/w", native={"session": "n"}))
+    server = AcpServer(host)
+    server.know(Opening(session="s", cwd="/w", native={"id": "n"}))
     for kind, update, ask, value in messages:
         if kind == "update":
             message: Any = {"method": "session/update", "params": {"sessionId": "n", "update": value or update}}
@@ -269,8 +269,8 @@ def test_what_is_replayed_while_a_conversation_is_loaded_is_no_news() -> None:
 
 def test_a_conversation_of_ours_that_cannot_be_resumed_is_begun_anew_and_said_so() -> None:
     host = Listening()
-    server = AcpServer(host, {})
-    server.open(Opening(session="s", cwd="/w", native={"session": "gone", "can": "load"}))
+    server = AcpServer(host)
+    server.open(Opening(session="s", cwd="/w", native={"id": "gone", "can": "load"}))
     (load,) = host.take_written()
     server.hear(json.dumps({"id": load["id"], "error": {"code": -32603, "message": "Internal error"}}).encode())
     (new,) = host.take_written()
@@ -278,19 +278,19 @@ def test_a_conversation_of_ours_that_cannot_be_resumed_is_begun_anew_and_said_so
     server.hear(json.dumps({"id": new["id"], "result": {"sessionId": "n2"}}).encode())
     (_, opened), (_, trouble) = host.told
     assert isinstance(opened, Opened)
-    assert opened.native == {"session": "n2", "can": "load"}
+    assert opened.native == {"id": "n2", "can": "load"}
     assert "could not resume" in str(trouble)
 
 
 def test_a_conversation_that_somebody_named_is_not_replaced_by_a_new_one() -> None:
     host = Listening()
-    server = AcpServer(host, {})
+    server = AcpServer(host)
     server.hear(
         json.dumps(
             {"id": "orchctl:hello::", "result": {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}}
         ).encode()
     )
-    server.open(Opening(session="s", cwd="/w", native={"session": "gone"}))
+    server.open(Opening(session="s", cwd="/w", native={"id": "gone"}))
     (load,) = host.take_written()
     server.hear(json.dumps({"id": load["id"], "error": {"code": -32002, "message": "Resource not found"}}).encode())
     assert host.told == [("s", NotOpened(code="not-resumed", message="Resource not found"))]
