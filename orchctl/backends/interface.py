@@ -47,7 +47,9 @@ class Opening:
     cwd: str
     permission: Permission = Permission.ASK
     model: str | None = None
-    native: Mapping[str, str] = field(default_factory=dict)  # from `Opened` or the last `Checkpoint`
+    native: Mapping[str, str] = field(
+        default_factory=dict
+    )  # from `Opened` and `Checkpoint`; `id` is what --resume takes
     options: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -33,7 +33,7 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 def encode(happening: Happening) -> Record:
     """One of them; what is long is cut in the middle."""
-    record: Record = {"kind": _NAMES[type(happening)], **to_plain(happening)}
+    record: Record = {"happening": _NAMES[type(happening)], **to_plain(happening)}
     for name in ("output", "text", "message"):
         if isinstance(record.get(name), str):
             record[name] = shortened(record[name])
@@ -42,7 +42,7 @@ def encode(happening: Happening) -> Record:
 
 def decode(record: Record) -> Happening | None:
     """The same back; None for one that a later version wrote."""
-    kind = _KINDS.get(str(record.get("kind")))
+    kind = _KINDS.get(str(record.get("happening")))
     if kind is None:
         return None
     try:

@@ -87,7 +87,7 @@ class Conversation:
                 self.event("answered", request=request, reply="withdrawn")
         self.busy = False
         self.event("turn-ended", turn=turn, end=end, error=error, input=len(text), output=7)
-        self.event("checkpoint", native={"conversation": self.name})
+        self.event("checkpoint", native={"id": self.name})
 
     def check(self) -> None:
         """Stop where an interrupt is asked for."""
@@ -194,6 +194,7 @@ class Conversation:
 
     def do_stay(self, rest: str, number: int) -> None:
         """Until an interrupt."""
+        self.do_say("here", number)
         while True:
             self.check()
             time.sleep(0.01)

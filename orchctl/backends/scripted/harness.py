@@ -44,11 +44,11 @@ class ScriptedServer:
 
     def know(self, opening: Opening) -> None:
         """A session that is open already."""
-        self._bind(opening.session, opening.native.get("conversation", ""))
+        self._bind(opening.session, opening.native.get("id", ""))
 
     def open(self, opening: Opening) -> None:
         """Begin or resume."""
-        params = {"cwd": opening.cwd, "model": opening.model, "conversation": opening.native.get("conversation")}
+        params = {"cwd": opening.cwd, "model": opening.model, "conversation": opening.native.get("id")}
         self._peer.ask(Name(what="open", session=opening.session), "open", params)
 
     def send(self, session: str, prompt: Prompt) -> None:
@@ -94,7 +94,7 @@ class ScriptedServer:
             self._host.ready(str(answer.result.get("version")) if isinstance(answer.result, dict) else None)
         elif name.what == "open" and answer.code is None:
             self._bind(name.session, answer.result["conversation"])
-            native = {"conversation": answer.result["conversation"]}
+            native = {"id": answer.result["conversation"]}
             self._host.emit(name.session, Opened(native=native, model=answer.result.get("model")))
         elif name.what == "open":
             self._host.emit(name.session, NotOpened(code="not-opened", message=answer.message))

@@ -7,6 +7,7 @@ import termios
 
 from orchctl.core import waiting
 from orchctl.errors import BadInput, Conflict, NoSuchSession
+from orchctl.model.session import State
 from orchctl.protocol import messages
 from orchctl.supervisor.ancestry import descends_from
 from orchctl.supervisor.app import Supervisor
@@ -73,7 +74,7 @@ async def _holds(
 async def _one_holds(session: SupervisedSession, condition: str, *, quiet: bool) -> bool:
     commands, talk = session.commands, session.talk
     if talk is not None and condition in ("turn", "command", "prompt"):
-        return not talk.state.busy and talk.state.opened
+        return not talk.state.busy and session.run.state is State.LIVE
     if talk is not None and condition == "needs-input":
         return any(one.reply is None for one in talk.state.pending.values())
     if condition == "input":

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from orchctl.backends.interface import Opening
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.model.agent import Agent, Permission
 from orchctl.store.sessions import Spec
@@ -73,6 +74,8 @@ class Lives:
         agent = Agent(
             profile=profile.name, model=asked.model or profile.model, permission=permission, resume=asked.resume
         )
+        opening = Opening(session=asked.session_id, cwd=asked.cwd, permission=permission, model=agent.model)
+        harness.check(profile, opening)
         return agent, env
 
     def begin(self, session: SupervisedSession) -> None:

@@ -81,6 +81,7 @@ class Servers:
         held = HeldServer(session, harness, _profile(known["profile"]), known["notes"], self._folder(server))
         held.version = known.get("version")
         held.greeted.set()
+        held.greeted_once = True
         for talk in talks:
             held.talks[talk.id] = talk
             talk.holder = held

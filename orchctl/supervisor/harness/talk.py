@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orchctl.backends.interface import Opening, Permission, Prompt, Reply
@@ -98,7 +99,7 @@ class Talk:
         """What a line of the raw log that ends at `at` means; False when it is on record already."""
         if at <= self.state.at:
             return False
-        taken = self._uptake.take(said)
+        taken = self._uptake.take([self._completed(one) for one in said])
         if taken.journal:
             self._record({"type": "heard", "time": now, "at": at}, taken.journal, taken.text)
         elif taken.text:
@@ -107,6 +108,13 @@ class Talk:
             self.session.grew = True
             self.session.news.tell()
         return True
+
+    def _completed(self, one: Happening) -> Happening:
+        """Some servers say that a request is answered, and not how: that is ours to know."""
+        if not isinstance(one, Answered) or one.reply or one.request not in self.state.pending:
+            return one
+        reply = self.state.pending[one.request].reply
+        return replace(one, reply=(reply["choice"] or reply["text"] or "") if reply is not None else "withdrawn")
 
     def broke(self, why: str) -> None:
         """The server is gone: what it left open is closed, and what was on its way to it may have arrived or not."""

@@ -1,0 +1,1 @@
+"""The codex backend, on recorded messages and on the real program."""
