@@ -27,9 +27,8 @@ class Listening:
         self.told += [(session, one) for one in happenings]
 
     def write(self, line: bytes, session: str | None = None) -> None:
-        """A line for the server's stdin."""
-        assert b"\n" not in line
-        self.written.append(json.loads(line))
+        """For the server's stdin: a line, or several in one piece."""
+        self.written += map(json.loads, line.split(b"\n"))
 
     def keep_raw(self, payload: bytes) -> None:
         """Nobody who speaks on stdout does this."""

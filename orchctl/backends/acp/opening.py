@@ -15,7 +15,7 @@ from orchctl.backends.interface import Host, Opening
 from orchctl.backends.json_rpc import Answer, Name, Peer
 from orchctl.model.happening import Happening, NotOpened, Opened, Trouble
 
-MARK = "_orchctl/mark"  # known to no agent: its refusal says that everything before it was read
+MARK = "_orchctl/mark"  # known to no agent: its refusal says that the agent has come to it
 AUTH_REQUIRED = -32000
 WHATS = ("open", "settle", "unfit", "unable")
 _LOST = Trouble(code="not-resumed", message="the agent could not resume the conversation; this is a new one")

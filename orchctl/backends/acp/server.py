@@ -1,6 +1,8 @@
 """One agent process and all conversations on it.
 
 The ids of our requests say all that is needed to understand their answers: which session, which prompt, which reply.
+What an agent would never speak of, a mark tells: a request that no agent knows, in front of what it marks and in one
+piece with it. Agents read in order, so its refusal stands in the log before anything that follows from what it marks.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ JSON_RPC = {"jsonrpc": "2.0"}
 REPLY = 500  # characters of a reply that its mark carries
 # Files and terminals are the agent's own business: it is on the same machine. Questions come as forms.
 CAPABILITIES = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False, "elicitation": {"form": {}}}
+Message = dict[str, Any]
 _ODD = (AttributeError, KeyError, TypeError, ValueError)  # what a message of another shape than promised leads to
 
 
@@ -35,13 +38,14 @@ class AcpServer:
         self._native: dict[str, str] = {}  # our session → the agent's id
         self._sessions: dict[str, str] = {}
         self._talks: dict[str, Translator] = {}
+        self._due: set[str] = set()  # marks that are not refused yet
         self._sent: set[str] = set()  # sessions whose prompt is not answered yet
         self._stopping: set[str] = set()  # sessions whose turn was told to stop
 
     @property
     def owes(self) -> bool:
         """A turn may be silent for minutes; everything else is answered soon, an interrupt too."""
-        return self._peer.owed or bool(self._stopping)
+        return self._peer.owed or bool(self._due) or bool(self._stopping)
 
     def begin(self) -> None:
         """Say hello."""
@@ -64,16 +68,16 @@ class AcpServer:
         self._sent.add(session)
         name = Name(what="prompt", session=session, more=prompt.once)
         params = {"sessionId": self._native[session], "prompt": [{"type": "text", "text": prompt.text}]}
-        self._write({"id": name.id, "method": "session/prompt", "params": params})
-        self._mark("taken", session, prompt.once)
+        mark = Name(what="taken", session=session, more=prompt.once)
+        self._write(self._mark(mark), {"id": name.id, "method": "session/prompt", "params": params})
 
     def reply(self, session: str, request: str, reply: Reply) -> None:
         """An agent passes over a second answer to the same request."""
         asked = self._talks[session].open.get(request)
         if asked is not None:
-            self._peer.result(asked.number, asking.result(asked, reply))
             said = (reply.choice if reply.choice is not None else reply.text) or ""
-            self._mark("replied", session, json.dumps([request, said[:REPLY]]))
+            mark = Name(what="replied", session=session, more=json.dumps([request, said[:REPLY]]))
+            self._write(self._mark(mark), {"id": asked.number, "result": asking.result(asked, reply)})
 
     def interrupt(self, session: str) -> None:
         """Now, and once more when it has begun."""
@@ -85,11 +89,11 @@ class AcpServer:
         """Agents that hold a conversation until it is closed say so."""
         self._stopping.discard(session)
         if session in self._native:
-            self._cancel(session)
+            self._write(*self._cancels(session))
         if session in self._native and "close" in self._openings.can:
             self._peer.ask(Name(what="close", session=session), "session/close", {"sessionId": self._native[session]})
         else:
-            self._mark("close", session)
+            self._peer.ask(Name(what="close", session=session), MARK)
 
     def hear(self, line: bytes) -> None:
         """An answer, an update, or a request."""
@@ -110,22 +114,23 @@ class AcpServer:
     async def attend(self) -> None:
         """It has no I/O of its own."""
 
-    def _write(self, message: dict[str, Any], session: str | None = None) -> None:
-        line = json.dumps({**JSON_RPC, **message}, ensure_ascii=False).encode("utf-8", "replace")
-        self._host.write(line, session)
+    def _write(self, *messages: Message, session: str | None = None) -> None:
+        """In one piece: a supervisor that dies leaves all of it or nothing."""
+        lines = [json.dumps({**JSON_RPC, **message}, ensure_ascii=False) for message in messages]
+        self._host.write("\n".join(lines).encode("utf-8", "replace"), session)
 
-    def _mark(self, what: str, session: str, more: str = "") -> None:
-        self._peer.ask(Name(what=what, session=session, more=more), MARK)
+    def _mark(self, name: Name) -> Message:
+        self._due.add(name.id)
+        return {"id": name.id, "method": MARK, "params": {}}
 
     def _stop(self, session: str) -> None:
-        self._cancel(session)
-        self._mark("stopped", session)
+        self._write(self._mark(Name(what="stopped", session=session)), *self._cancels(session))
 
-    def _cancel(self, session: str) -> None:
-        """With all that it asks: some agents wait for that."""
-        self._peer.tell("session/cancel", {"sessionId": self._native[session]})
-        for asked in self._talks[session].open.values():
-            self._peer.result(asked.number, asking.cancelled(asked))
+    def _cancels(self, session: str) -> list[Message]:
+        """The turn with all that it asks: some agents wait for that."""
+        turn: Message = {"method": "session/cancel", "params": {"sessionId": self._native[session]}}
+        asked = self._talks[session].open.values()
+        return [turn, *({"id": one.number, "result": asking.cancelled(one)} for one in asked)]
 
     def _bind(self, session: str, native: str) -> None:
         self._forget(session)
@@ -159,7 +164,7 @@ class AcpServer:
         session = self._sessions.get(str(asked.params.get("sessionId")))
         if session is None or asked.method not in (asking.PERMISSION, asking.FORM):
             refusal = {"code": json_rpc.UNKNOWN_METHOD, "message": f"Method not found: {asked.method}"}
-            self._write({"id": asked.id, "error": refusal}, session)
+            self._write({"id": asked.id, "error": refusal}, session=session)
             self._emit(session or "", [Unknown(kind=asked.method)] if session is not None else [])
             return
         self._emit(session, self._talks[session].asked(asked.id, asked.method, asked.params))
@@ -168,6 +173,7 @@ class AcpServer:
 
     def _hear_answer(self, answer: json_rpc.Answer) -> None:
         name = answer.name
+        self._due.discard(name.id)
         if name.what == "hello":
             self._hello(answer)
         elif name.what in WHATS:

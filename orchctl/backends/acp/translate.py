@@ -1,7 +1,6 @@
 """What an Agent Client Protocol agent says in one conversation, as happenings. Pure.
 
-An agent never says that it has taken a prompt, or that it has read a reply. So each of them is followed by a request
-that no agent knows; agents read in order, so its refusal tells it, and `server.py` brings it here. Tool calls are
+That an agent has come to a prompt or a reply is told by marks, which `server.py` sets and brings here. Tool calls are
 patches of one record by id, and the first sight of one may be any of them. Nothing here depends on anything but what
 was heard.
 """
@@ -69,18 +68,18 @@ class Translator:
     _counted: Usage = field(default_factory=Usage)
 
     def taken(self, once: str) -> list[Happening]:
-        """The agent has read a prompt. When this comes late it is told all the same: a replay begins behind it then."""
+        """The agent has come to a prompt."""
         if once in (self.turn, self.last):
             return [Delivered(once=once)]
         self.turn = once
         return [Delivered(once=once), TurnStarted(turn=once)]
 
     def answered(self, request: str, reply: str) -> list[Happening]:
-        """The agent has read a reply."""
+        """The agent has come to a reply."""
         return [Answered(request=request, reply=reply)] if self.open.pop(request, None) is not None else []
 
     def update(self, update: Record) -> list[Happening]:
-        """One `session/update`."""
+        """Of one `session/update`."""
         kind = update.get("sessionUpdate")
         if kind == "agent_message_chunk":
             self._count(update)

@@ -166,10 +166,12 @@ class Conversation:
 
     async def do_stay(self, rest: str, number: int) -> None:
         """Until it is cancelled."""
+        await self.do_say("staying", number)
         await asyncio.Event().wait()
 
     async def do_deaf(self, rest: str, number: int) -> None:
         """For ever."""
+        await self.do_say("staying", number)
         self.deaf = True
         await asyncio.Event().wait()
 

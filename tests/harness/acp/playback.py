@@ -115,7 +115,6 @@ class Playback:
 
     def _answer_marks(self) -> None:
         """Agents refuse what they do not know."""
-        for name in list(self.server._peer._open):
-            if name.split(":")[1] in ("taken", "replied", "stopped"):
-                error = {"code": -32601, "message": '"Method not found": ' + MARK}
-                self.hear(json.dumps({"jsonrpc": "2.0", "id": name, "error": error}).encode())
+        for name in sorted(self.server._due):
+            error = {"code": -32601, "message": '"Method not found": ' + MARK}
+            self.hear(json.dumps({"jsonrpc": "2.0", "id": name, "error": error}).encode())

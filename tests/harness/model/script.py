@@ -1,6 +1,6 @@
 """What the model does next. A prompt is a list of steps, one a line:
 
-    say TEXT · think TEXT · tool TEXT (a command that nobody needs to allow) · ask FILE (one that somebody does) · where
+    say TEXT · think TEXT · tool COMMAND · ask FILE (a command that adds a line to it, if somebody allows it) · where
     question TEXT · count N MILLISECONDS · recall (how many prompts there were) · stay · fail TEXT · retry TEXT
     child STEP (a sub-agent does it)
 
@@ -121,7 +121,7 @@ def _call(word: str, rest: str, asked: Asked) -> Act:
     if word == "child":
         given = {"description": "a part of it", "prompt": rest, "subagent_type": "general-purpose"}
         return _filled(CHILD, given, asked)
-    command = {"tool": f"echo {rest}", "ask": f"echo touched >> {rest}", "where": "pwd"}[word]
+    command = {"tool": rest, "ask": f"echo touched >> {rest}", "where": "pwd"}[word]
     return _filled(SHELL, {"command": command, "description": rest or word}, asked)
 
 
