@@ -69,8 +69,7 @@ def response(asked: Request, reply: Reply) -> Record:
     if reply.choice == ALLOW or (reply.choice == ALWAYS and not asked.suggestions):
         return {"behavior": "allow", "updatedInput": asked.input}
     if reply.choice == ALWAYS:
-        narrow = [one for one in asked.suggestions if one.get("type") != "setMode"]  # a mode allows far more than this
-        rules = [{**one, "destination": "session"} for one in narrow or asked.suggestions]
+        rules = [{**one, "destination": "session"} for one in asked.suggestions]  # fewer of them, and it asks again
         return {"behavior": "allow", "updatedInput": asked.input, "updatedPermissions": rules}
     return {"behavior": "deny", "message": reply.text or _DENIED}
 

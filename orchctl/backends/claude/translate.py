@@ -2,7 +2,8 @@
 
 A prompt travels with an id of ours, which comes back when it is queued, begun and done, and our replies come back as
 they are: so all that happens is told by what is heard. Finished messages repeat the text of the stream, and only their
-tool calls are news. What a sub-agent says is not the answer; what it does, and what it asks, is told.
+tool calls are news. What a sub-agent says is not the answer; what it does, and what it asks, is told, and may outlive
+the turn that began it. What is taken back, Claude says.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ Record = dict[str, Any]
 WITHDRAWN = "withdrawn"
 # What is known and nothing to tell.
 QUIET_TYPES = frozenset(("keep_alive", "tool_progress"))
-QUIET_SYSTEM = frozenset(
-    ("init", "status", "thinking_tokens", "ui_invalidate", "permission_denied", "compact_boundary")
-)
+QUIET_SYSTEM = frozenset((
+    "init", "status", "thinking_tokens", "ui_invalidate", "permission_denied", "compact_boundary", "task_started",
+    "task_progress", "task_notification", "task_updated", "background_tasks_changed",
+))  # fmt: skip
 _PIECES: dict[str, Callable[[Record, str], Happening]] = {
     "text_delta": lambda delta, part: Text(text=str(delta["text"]), part=part),
     "thinking_delta": lambda delta, part: Reasoning(text=str(delta["thinking"]), part=part),
@@ -52,6 +54,7 @@ class Translator:
     _queued: str | None = None
     open: dict[str, asking.Request] = field(default_factory=dict)
     _calls: dict[str, Tool] = field(default_factory=dict)
+    _of_children: set[str] = field(default_factory=set)  # calls that do not end with the turn
     _message: str = ""  # the one that is being streamed
     _streamed: set[str] = field(default_factory=set)
 
@@ -107,17 +110,20 @@ class Translator:
     def _assistant(self, message: Record) -> list[Happening]:
         told: list[Happening] = []
         said = message["message"]
-        mine = not message.get("parent_tool_use_id") and not message.get("error")
+        child = bool(message.get("parent_tool_use_id"))
+        mine = not child and not message.get("error")
         for block in said["content"]:
             if block["type"] == "tool_use":
-                told += self._started(str(block["id"]), str(block["name"]), block.get("input"))
+                told += self._started(str(block["id"]), str(block["name"]), block.get("input"), child=child)
             elif block["type"] == "text" and mine and said["id"] not in self._streamed:
                 told.append(Text(text=str(block["text"]), part=str(said["id"])))
         return told
 
-    def _started(self, name: str, tool: str, given: object) -> list[Happening]:
+    def _started(self, name: str, tool: str, given: object, *, child: bool) -> list[Happening]:
         if name in self._calls:
             return []
+        if child:
+            self._of_children.add(name)
         given = given if isinstance(given, dict) else {}
         title = asking.title(tool, given)
         self._calls[name] = Tool(id=name, phase=Phase.STARTED, name=tool, title=title, input=given)
@@ -139,6 +145,7 @@ class Translator:
         return [Checkpoint(native={"id": str(message["session_id"]), "begun": "yes"})]
 
     def _finished(self, block: Record) -> list[Happening]:
+        self._of_children.discard(str(block.get("tool_use_id")))
         call = self._calls.pop(str(block.get("tool_use_id")), None)
         return [_done(call, _flat(block.get("content")), ok=not block.get("is_error"))] if call is not None else []
 
@@ -148,9 +155,10 @@ class Translator:
             return [Unknown(kind=f"control_request {asked['subtype']}")]
         request = asking.request(str(message["request_id"]), asked)
         self.open[request.needs.request] = request
-        started = (
-            self._started(request.needs.tool, str(asked.get("tool_name")), request.input) if request.needs.tool else []
-        )
+        started: list[Happening] = []
+        if request.needs.tool is not None:
+            child = request.needs.subagent is not None
+            started = self._started(request.needs.tool, str(asked.get("tool_name")), request.input, child=child)
         return [*started, request.needs]
 
     def _control_cancel(self, message: Record) -> list[Happening]:
@@ -177,12 +185,11 @@ class Translator:
         return [*before, *self._end(TurnEnd.COMPLETED, usage)]
 
     def _end(self, end: TurnEnd, usage: Usage | None = None, error: str | None = None) -> list[Happening]:
-        left = [_done(call, "", ok=False) for call in self._calls.values()]
-        gone = [told for name in list(self.open) for told in self._answered(name, WITHDRAWN)]
+        left = [name for name in self._calls if name not in self._of_children]
+        done = [_done(self._calls.pop(name), "", ok=False) for name in left]
         turn, self.last, self.turn = self.turn or "", self.turn, None
-        self._calls.clear()
         self._streamed.clear()
-        return [*left, *gone, TurnEnded(turn=turn, end=end, usage=usage, error=error)]
+        return [*done, TurnEnded(turn=turn, end=end, usage=usage, error=error)]
 
 
 _RULES: dict[str, Callable[[Translator, Record], list[Happening]]] = {
