@@ -21,6 +21,7 @@ from orchctl.model.happening import (
     Reasoning,
     Text,
     Tool,
+    Trouble,
     TurnEnd,
     TurnEnded,
     TurnStarted,
@@ -115,7 +116,8 @@ class Translator:
         usage = _usage_of(answer.result) or (self._counted if self._counted != Usage() else None)
         self.turn, self.last, self.stopping, self._counted = None, once, False, Usage()
         self._calls.clear()
-        return [*before, *left, *gone, *odd, TurnEnded(turn=once, end=end, usage=usage, error=error)]
+        trouble = [Trouble(code="turn-failed", message=error)] if error is not None else []
+        return [*before, *left, *gone, *odd, *trouble, TurnEnded(turn=once, end=end, usage=usage, error=error)]
 
     def _patch(self, patch: Record) -> list[Happening]:
         name = str(patch.get("toolCallId"))

@@ -181,7 +181,8 @@ class Translator:
         if str(message.get("terminal_reason")).startswith("aborted"):
             return [*before, *self._end(TurnEnd.INTERRUPTED, usage)]
         if message.get("is_error"):
-            return [*before, *self._end(TurnEnd.FAILED, usage, _error(message))]
+            trouble = Trouble(code="turn-failed", message=_error(message))
+            return [*before, trouble, *self._end(TurnEnd.FAILED, usage, _error(message))]
         return [*before, *self._end(TurnEnd.COMPLETED, usage)]
 
     def _end(self, end: TurnEnd, usage: Usage | None = None, error: str | None = None) -> list[Happening]:

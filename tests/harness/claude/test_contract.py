@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from contextlib import AbstractContextManager
 
 import pytest
@@ -46,11 +48,11 @@ class TestClaude(Contract):
 
     def test_always_holds_for_the_session_and_is_written_nowhere(self, stage: Stage) -> None:
         stage.spawn()
-        stage.exec(stage.kit.ask("file"), "--no-wait-input")
+        assert stage.exec(stage.kit.tool("touch file"), "--no-wait-input").returncode == 7
         stage.world.ok("approve", "it", "--always")
         stage.world.ok("wait", "it", "--for", "turn")
-        assert stage.exec(stage.kit.ask("file"), "--no-wait-input").returncode == 0
-        assert stage.touched("file") == 2
+        assert stage.exec(stage.kit.tool("touch file"), "--no-wait-input").returncode == 0
+        assert os.listdir(stage.folder()) == ["file"]
         assert [one["reply"] for one in stage.events("answered")] == ["always"]
 
     def test_trouble_that_passes_is_told_and_the_turn_completes(self, stage: Stage) -> None:
@@ -69,9 +71,6 @@ class TestClaude(Contract):
         assert stage.touched("file") == 1
 
     def test_a_session_that_was_never_spoken_to_survives_its_server(self, stage: Stage) -> None:
-        import os
-        import signal
-
         stage.spawn()
         os.kill(stage.server(), signal.SIGKILL)
         assert "fine" in stage.says(stage.kit.say("fine"))

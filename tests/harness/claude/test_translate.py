@@ -107,7 +107,8 @@ def test_what_happened_in_a_conversation_of_ours() -> None:
     assert [one.need for one in needs] == [Need.PERMISSION, Need.PERMISSION, Need.QUESTION, Need.PERMISSION]
     assert [one.reply for one in told if isinstance(one, Answered)][:3] == ["allow", "deny", "blue"]
     assert [bool(one.subagent) for one in needs] == [False, False, False, True]
-    assert [one.again for one in told if isinstance(one, Trouble)] == [True]
+    troubles = [(one.code, one.again) for one in told if isinstance(one, Trouble)]
+    assert troubles == [("turn-failed", False), ("api-retry", True)]
     assert [one.native["begun"] for one in told if isinstance(one, Checkpoint)] == ["yes"] * 8
 
 
