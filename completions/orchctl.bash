@@ -5,15 +5,15 @@ _orchctl_about() {
     nodes= options= arguments=
     case "$1" in
         '')
-            nodes='spawn exec list ls ps info show top tail search screen export send history wait expect interrupt rename label signal resize pause unpause restart kill kill-by-manager verify events prune audit limits config doctor supervisor completion schema'
+            nodes='spawn exec list ls ps info show top tail search screen export send history wait expect interrupt pending approve deny answer harness rename label signal resize pause unpause restart kill kill-by-manager verify events prune audit limits config doctor supervisor completion schema'
             options='--host --verbose --color --no-autostart --version -h --help'
             ;;
         'spawn')
-            options='--name -m --manager -b --backend --shell -w --cwd --size -e --env --env-file -l --label --timeout --idle-timeout --bind-pid --restart --if-exists --no-pty --rm --wait --follow --id-file --json --template -q --quiet -h --help'
+            options='--name -m --manager -b --backend --prompt --model --profile --permission --resume --shell -w --cwd --size -e --env --env-file -l --label --timeout --idle-timeout --bind-pid --restart --if-exists --no-pty --rm --wait --follow --id-file --json --template -q --quiet -h --help'
             arguments='command...'
             ;;
         'exec')
-            options='-c --script -w --cwd -e --env --stdin --tty-stdin --pipe --raw --timeout --kill-after --max-output --wait-prompt --detach --no-record --json --template -q --quiet -h --help'
+            options='-c --script -w --cwd -e --env --stdin --tty-stdin --pipe --raw --timeout --kill-after --max-output --wait-prompt --detach --once --no-wait-input --no-record --json --template -q --quiet -h --help'
             arguments='live command...'
             ;;
         'list')
@@ -63,6 +63,29 @@ _orchctl_about() {
         'interrupt')
             options='--json --template -q --quiet -h --help'
             arguments='live'
+            ;;
+        'pending')
+            options='--json --template -q --quiet -h --help'
+            arguments='live-many...'
+            ;;
+        'approve')
+            options='--request --always --json --template -q --quiet -h --help'
+            arguments='live'
+            ;;
+        'deny')
+            options='--request --json --template -q --quiet -h --help'
+            arguments='live'
+            ;;
+        'answer')
+            options='--request --json --template -q --quiet -h --help'
+            arguments='live text'
+            ;;
+        'harness')
+            nodes='list'
+            options='-h --help'
+            ;;
+        'harness list')
+            options='--json --template -q --quiet -h --help'
             ;;
         'rename')
             options='--none --json --template -q --quiet -h --help'
@@ -176,7 +199,7 @@ _orchctl_about() {
             ;;
         'schema')
             options='--json --template -q --quiet -h --help'
-            arguments='=session,sessions,done-to,result,history,tail,event,search,screen,export,wait,expected,sent,interrupted,kill,pruned,verify,supervisor,supervisor-stopped,supervisor-restarted,supervisor-log,audit,limits,settings,setting,settings-path,settings-check,doctor,completion,error'
+            arguments='=session,sessions,done-to,result,history,tail,event,search,screen,export,wait,expected,sent,interrupted,pending,replied,harnesses,kill,pruned,verify,supervisor,supervisor-stopped,supervisor-restarted,supervisor-log,audit,limits,settings,setting,settings-path,settings-check,doctor,completion,error'
             ;;
     esac
 }
@@ -190,14 +213,17 @@ _orchctl_value() {
         ' --color')
             value='=auto,always,never'
             ;;
-        'spawn --name' | 'spawn --size' | 'spawn -e' | 'spawn --env' | 'spawn -l' | 'spawn --label' | 'spawn --timeout' | 'spawn --idle-timeout' | 'spawn --bind-pid' | 'spawn --template' | 'exec -c' | 'exec -e' | 'exec --env' | 'exec --timeout' | 'exec --kill-after' | 'exec --max-output' | 'exec --wait-prompt' | 'exec --template' | 'list -l' | 'list --label' | 'list --template' | 'info --template' | 'top -l' | 'top --label' | 'top --template' | 'tail --since' | 'tail --until' | 'tail --command' | 'tail -l' | 'tail --label' | 'tail --template' | 'search -A' | 'search --after-context' | 'search -B' | 'search --before-context' | 'search -C' | 'search --context' | 'search --since' | 'search --max' | 'search -l' | 'search --label' | 'search --template' | 'screen --template' | 'export --template' | 'send --key' | 'send --once' | 'send --template' | 'history --template' | 'wait --since' | 'wait --timeout' | 'wait -l' | 'wait --label' | 'wait --template' | 'expect --timeout' | 'expect --template' | 'interrupt --template' | 'rename --template' | 'label --remove' | 'label --set' | 'label -l' | 'label --label' | 'label --template' | 'signal -l' | 'signal --label' | 'signal --template' | 'resize -l' | 'resize --label' | 'resize --template' | 'pause -l' | 'pause --label' | 'pause --template' | 'unpause -l' | 'unpause --label' | 'unpause --template' | 'restart --grace' | 'restart -l' | 'restart --label' | 'restart --template' | 'kill --grace' | 'kill -l' | 'kill --label' | 'kill --template' | 'kill-by-manager --grace' | 'kill-by-manager --template' | 'verify --template' | 'events --since' | 'events --exec' | 'events -l' | 'events --label' | 'events --template' | 'prune --older-than' | 'prune --size' | 'prune -l' | 'prune --label' | 'prune --template' | 'audit --head' | 'audit --since' | 'audit --template' | 'limits --template' | 'config check --template' | 'config get --template' | 'config path --template' | 'config set --template' | 'config show --template' | 'config unset --template' | 'doctor --template' | 'supervisor logs --template' | 'supervisor restart --template' | 'supervisor start --template' | 'supervisor status --template' | 'supervisor stop --template' | 'completion --template' | 'schema --template')
+        'spawn --name' | 'spawn --prompt' | 'spawn --model' | 'spawn --profile' | 'spawn --resume' | 'spawn --size' | 'spawn -e' | 'spawn --env' | 'spawn -l' | 'spawn --label' | 'spawn --timeout' | 'spawn --idle-timeout' | 'spawn --bind-pid' | 'spawn --template' | 'exec -c' | 'exec -e' | 'exec --env' | 'exec --timeout' | 'exec --kill-after' | 'exec --max-output' | 'exec --wait-prompt' | 'exec --once' | 'exec --template' | 'list -l' | 'list --label' | 'list --template' | 'info --template' | 'top -l' | 'top --label' | 'top --template' | 'tail --since' | 'tail --until' | 'tail --command' | 'tail -l' | 'tail --label' | 'tail --template' | 'search -A' | 'search --after-context' | 'search -B' | 'search --before-context' | 'search -C' | 'search --context' | 'search --since' | 'search --max' | 'search -l' | 'search --label' | 'search --template' | 'screen --template' | 'export --template' | 'send --key' | 'send --once' | 'send --template' | 'history --template' | 'wait --since' | 'wait --timeout' | 'wait -l' | 'wait --label' | 'wait --template' | 'expect --timeout' | 'expect --template' | 'interrupt --template' | 'pending --template' | 'approve --request' | 'approve --template' | 'deny --request' | 'deny --template' | 'answer --request' | 'answer --template' | 'harness list --template' | 'rename --template' | 'label --remove' | 'label --set' | 'label -l' | 'label --label' | 'label --template' | 'signal -l' | 'signal --label' | 'signal --template' | 'resize -l' | 'resize --label' | 'resize --template' | 'pause -l' | 'pause --label' | 'pause --template' | 'unpause -l' | 'unpause --label' | 'unpause --template' | 'restart --grace' | 'restart -l' | 'restart --label' | 'restart --template' | 'kill --grace' | 'kill -l' | 'kill --label' | 'kill --template' | 'kill-by-manager --grace' | 'kill-by-manager --template' | 'verify --template' | 'events --since' | 'events --exec' | 'events -l' | 'events --label' | 'events --template' | 'prune --older-than' | 'prune --size' | 'prune -l' | 'prune --label' | 'prune --template' | 'audit --head' | 'audit --since' | 'audit --template' | 'limits --template' | 'config check --template' | 'config get --template' | 'config path --template' | 'config set --template' | 'config show --template' | 'config unset --template' | 'doctor --template' | 'supervisor logs --template' | 'supervisor restart --template' | 'supervisor start --template' | 'supervisor status --template' | 'supervisor stop --template' | 'completion --template' | 'schema --template')
             value='text'
             ;;
         'spawn -m' | 'spawn --manager' | 'list -m' | 'list --manager' | 'top -m' | 'top --manager' | 'tail -m' | 'tail --manager' | 'search -m' | 'search --manager' | 'wait -m' | 'wait --manager' | 'label -m' | 'label --manager' | 'signal -m' | 'signal --manager' | 'resize -m' | 'resize --manager' | 'pause -m' | 'pause --manager' | 'unpause -m' | 'unpause --manager' | 'restart -m' | 'restart --manager' | 'kill -m' | 'kill --manager' | 'events -m' | 'events --manager' | 'prune -m' | 'prune --manager')
             value='managers'
             ;;
         'spawn -b' | 'spawn --backend')
-            value='=pty,pipe'
+            value='=pty,pipe,codex'
+            ;;
+        'spawn --permission')
+            value='=ask,allow,deny'
             ;;
         'spawn --shell' | 'spawn --env-file' | 'spawn --id-file' | 'exec --script' | 'list --repo' | 'top --repo' | 'tail --repo' | 'search --repo' | 'export -o' | 'export --output' | 'wait --repo' | 'label --repo' | 'signal --repo' | 'resize --repo' | 'pause --repo' | 'unpause --repo' | 'restart --repo' | 'kill --repo' | 'events --repo' | 'prune --repo')
             value='file'

@@ -2,7 +2,7 @@
 
 # whether commands follow
 function __orchctl_group
-    contains -- $argv[1] '' 'config' 'supervisor'
+    contains -- $argv[1] '' 'harness' 'config' 'supervisor'
 end
 
 # which argument begins a command of the user's own
@@ -23,9 +23,9 @@ function __orchctl_valued
         case ''
             contains -- $argv[2] --host --color
         case 'spawn'
-            contains -- $argv[2] --name -m --manager -b --backend --shell -w --cwd --size -e --env --env-file -l --label --timeout --idle-timeout --bind-pid --restart --if-exists --id-file --template
+            contains -- $argv[2] --name -m --manager -b --backend --prompt --model --profile --permission --resume --shell -w --cwd --size -e --env --env-file -l --label --timeout --idle-timeout --bind-pid --restart --if-exists --id-file --template
         case 'exec'
-            contains -- $argv[2] -c --script -w --cwd -e --env --timeout --kill-after --max-output --wait-prompt --template
+            contains -- $argv[2] -c --script -w --cwd -e --env --timeout --kill-after --max-output --wait-prompt --once --template
         case 'list'
             contains -- $argv[2] --sort --group-by -m --manager -l --label --repo --template
         case 'info'
@@ -49,6 +49,16 @@ function __orchctl_valued
         case 'expect'
             contains -- $argv[2] --timeout --template
         case 'interrupt'
+            contains -- $argv[2] --template
+        case 'pending'
+            contains -- $argv[2] --template
+        case 'approve'
+            contains -- $argv[2] --request --template
+        case 'deny'
+            contains -- $argv[2] --request --template
+        case 'answer'
+            contains -- $argv[2] --request --template
+        case 'harness list'
             contains -- $argv[2] --template
         case 'rename'
             contains -- $argv[2] --template
@@ -239,6 +249,11 @@ complete -c orchctl -n '__orchctl_at \'\'' -a history -d 'Show the commands run 
 complete -c orchctl -n '__orchctl_at \'\'' -a wait -d 'Wait for sessions to end, or for something else.'
 complete -c orchctl -n '__orchctl_at \'\'' -a expect -d 'Wait for one of several patterns in a session\'s output.'
 complete -c orchctl -n '__orchctl_at \'\'' -a interrupt -d 'Do what Ctrl-C does in a session.'
+complete -c orchctl -n '__orchctl_at \'\'' -a pending -d 'Show what agents wait for a human to say.'
+complete -c orchctl -n '__orchctl_at \'\'' -a approve -d 'Let an agent do what it asks for.'
+complete -c orchctl -n '__orchctl_at \'\'' -a deny -d 'Do not let an agent do what it asks for.'
+complete -c orchctl -n '__orchctl_at \'\'' -a answer -d 'Answer an agent\'s question.'
+complete -c orchctl -n '__orchctl_at \'\'' -a harness -d 'Look at the agent harnesses.'
 complete -c orchctl -n '__orchctl_at \'\'' -a rename -d 'Give a session another name.'
 complete -c orchctl -n '__orchctl_at \'\'' -a label -d 'Set, remove and show labels of sessions.'
 complete -c orchctl -n '__orchctl_at \'\'' -a signal -d 'Send a signal to a session\'s program.'
@@ -267,7 +282,12 @@ complete -c orchctl -n '__orchctl_at \'\'' -s h -l help -d 'Show this message an
 
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l name -r -f -d 'A name for it, unique among live sessions.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -s m -l manager -r -f -k -a '(__orchctl_candidates managers)' -d 'Who manages it; \':name\' adds a segment to the caller\'s own.'
-complete -c orchctl -n '__orchctl_at \'spawn\'' -s b -l backend -r -f -a 'pty pipe' -d 'A terminal, or pipes.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -s b -l backend -r -f -a 'pty pipe codex' -d 'A terminal (the default), pipes, or an agent.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -l prompt -r -f -d 'Said to the agent at once.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -l model -r -f -d 'The agent\'s model.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -l profile -r -f -d 'How the agent\'s harness is run: [profiles.NAME] in config.toml.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -l permission -r -f -a 'ask allow deny' -d 'When the agent wants one: ask a human, or reply so.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -l resume -r -f -d 'Go on with a conversation that the harness has.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l shell -r -F -d 'The shell to start, if there is no COMMAND.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -s w -l cwd -r -f -a '(__fish_complete_directories)' -d 'Where it runs; default: here.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l size -r -f -d 'Its terminal\'s size. [default: 80x24]'
@@ -303,6 +323,8 @@ complete -c orchctl -n '__orchctl_at \'exec\'' -l kill-after -r -f -d 'End it by
 complete -c orchctl -n '__orchctl_at \'exec\'' -l max-output -r -f -d 'Show no more than this; the rest is in the log.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l wait-prompt -r -f -d 'Wait so long for a prompt.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l detach -d 'Start it and come back; it goes on.'
+complete -c orchctl -n '__orchctl_at \'exec\'' -l once -r -f -d 'To an agent: said once, however often it is asked with this id.'
+complete -c orchctl -n '__orchctl_at \'exec\'' -l no-wait-input -d 'To an agent: come back with 7 when it waits for a human.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l no-record -d 'Keep it out of the session\'s history.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'exec\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
@@ -444,6 +466,42 @@ complete -c orchctl -n '__orchctl_at \'interrupt\'' -l template -r -f -d 'Fields
 complete -c orchctl -n '__orchctl_at \'interrupt\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
 complete -c orchctl -n '__orchctl_at \'interrupt\'' -s h -l help -d 'Show this message and exit.'
 complete -c orchctl -n '__orchctl_argument \'interrupt\' 1' -f -k -a '(__orchctl_candidates live)'
+
+complete -c orchctl -n '__orchctl_at \'pending\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'pending\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'pending\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'pending\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'pending\' 1+' -f -k -a '(__orchctl_candidates live-many)'
+
+complete -c orchctl -n '__orchctl_at \'approve\'' -l request -r -f -d 'Which of several; \'orchctl pending\' shows them.'
+complete -c orchctl -n '__orchctl_at \'approve\'' -l always -d 'And the like of it from now on, where the harness knows that.'
+complete -c orchctl -n '__orchctl_at \'approve\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'approve\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'approve\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'approve\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'approve\' 1' -f -k -a '(__orchctl_candidates live)'
+
+complete -c orchctl -n '__orchctl_at \'deny\'' -l request -r -f -d 'Which of several; \'orchctl pending\' shows them.'
+complete -c orchctl -n '__orchctl_at \'deny\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'deny\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'deny\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'deny\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'deny\' 1' -f -k -a '(__orchctl_candidates live)'
+
+complete -c orchctl -n '__orchctl_at \'answer\'' -l request -r -f -d 'Which of several; \'orchctl pending\' shows them.'
+complete -c orchctl -n '__orchctl_at \'answer\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'answer\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'answer\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'answer\'' -s h -l help -d 'Show this message and exit.'
+complete -c orchctl -n '__orchctl_argument \'answer\' 1' -f -k -a '(__orchctl_candidates live)'
+
+complete -c orchctl -n '__orchctl_at \'harness\'' -a list -d 'Show which harnesses are installed, their versions, and which servers of theirs run.'
+complete -c orchctl -n '__orchctl_at \'harness\'' -s h -l help -d 'Show this message and exit.'
+
+complete -c orchctl -n '__orchctl_at \'harness list\'' -l json -d 'JSON on stdout.'
+complete -c orchctl -n '__orchctl_at \'harness list\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
+complete -c orchctl -n '__orchctl_at \'harness list\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
+complete -c orchctl -n '__orchctl_at \'harness list\'' -s h -l help -d 'Show this message and exit.'
 
 complete -c orchctl -n '__orchctl_at \'rename\'' -l none -d 'Take its name away.'
 complete -c orchctl -n '__orchctl_at \'rename\'' -l json -d 'JSON on stdout.'
@@ -680,4 +738,4 @@ complete -c orchctl -n '__orchctl_at \'schema\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'schema\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
 complete -c orchctl -n '__orchctl_at \'schema\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
 complete -c orchctl -n '__orchctl_at \'schema\'' -s h -l help -d 'Show this message and exit.'
-complete -c orchctl -n '__orchctl_argument \'schema\' 1' -f -a 'session sessions done-to result history tail event search screen export wait expected sent interrupted kill pruned verify supervisor supervisor-stopped supervisor-restarted supervisor-log audit limits settings setting settings-path settings-check doctor completion error'
+complete -c orchctl -n '__orchctl_argument \'schema\' 1' -f -a 'session sessions done-to result history tail event search screen export wait expected sent interrupted pending replied harnesses kill pruned verify supervisor supervisor-stopped supervisor-restarted supervisor-log audit limits settings setting settings-path settings-check doctor completion error'

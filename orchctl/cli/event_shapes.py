@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from orchctl.cli.agent_event_shapes import AgentEvent, AnEvent, shape
 from orchctl.model.command import CommandStatus
 from orchctl.model.session import EndReason, State
 
-_shape = dataclass(frozen=True, slots=True, kw_only=True)
 
-
-@_shape
-class _Event:
-    seq: int
-    time: float
-    session: str
-    run: int
-    managed_by: str
-    backend: str
-    who: str
-
-
-@_shape
-class SessionStateEvent(_Event):
+@shape
+class SessionStateEvent(AnEvent):
     """A run came to another state: what it is at its creation, its process while it runs, how it ended at its end."""
 
     type: Literal["session.state"]
@@ -38,8 +25,8 @@ class SessionStateEvent(_Event):
     offset: int | None = None
 
 
-@_shape
-class CommandStartedEvent(_Event):
+@shape
+class CommandStartedEvent(AnEvent):
     """A command begins in a session's shell; a long text is cut."""
 
     type: Literal["command"]
@@ -50,8 +37,8 @@ class CommandStartedEvent(_Event):
     start_offset: int
 
 
-@_shape
-class CommandFinishedEvent(_Event):
+@shape
+class CommandFinishedEvent(AnEvent):
     """A command has ended."""
 
     type: Literal["command"]
@@ -68,8 +55,8 @@ class CommandFinishedEvent(_Event):
     error: str | None
 
 
-@_shape
-class InputEvent(_Event):
+@shape
+class InputEvent(AnEvent):
     """Somebody typed, interrupted, or did something else to a session; how many bytes, and never which."""
 
     type: Literal["input"]
@@ -78,17 +65,19 @@ class InputEvent(_Event):
     action: str = ""
 
 
-@_shape
-class ErrorEvent(_Event):
+@shape
+class ErrorEvent(AnEvent):
     """Something is wrong with a session."""
 
     type: Literal["error"]
     code: str
     message: str
+    again: bool = False
+    offset: int = 0
 
 
-@_shape
-class GapEvent(_Event):
+@shape
+class GapEvent(AnEvent):
     """Output that is no longer kept: bytes `first` up to but not including `end`."""
 
     type: Literal["gap"]
@@ -96,7 +85,7 @@ class GapEvent(_Event):
     end: int
 
 
-@_shape
+@shape
 class EventsGapEvent:
     """Events that are no longer kept: `first_seq` up to but not including `end_seq`."""
 
@@ -108,7 +97,7 @@ class EventsGapEvent:
     time: float = 0.0
 
 
-@_shape
+@shape
 class LimitEvent:
     """A session was refused because of a limit; `owner` is the manager that has it, null for all together."""
 
@@ -124,7 +113,7 @@ class LimitEvent:
     used: int
 
 
-@_shape
+@shape
 class UpkeepEvent:
     """Somebody pruned sessions, changed settings or stopped the supervisor."""
 
@@ -142,7 +131,8 @@ class UpkeepEvent:
 
 
 Event = (
-    SessionStateEvent
+    AgentEvent
+    | SessionStateEvent
     | CommandStartedEvent
     | CommandFinishedEvent
     | InputEvent

@@ -29,8 +29,10 @@ def document(name: str | None = None) -> Schema:
     return head | ({"$ref": f"#/$defs/{name}"} if name else {}) | {"$defs": dict(sorted(made.items()))}
 
 
-def _schema(hint: Any, made: Schema) -> Schema:
+def _schema(hint: Any, made: Schema) -> Schema:  # noqa: PLR0911 - one for each kind of type
     """For a type; classes go to `made`, under their names, and are referred to."""
+    if hint is Any:
+        return {}
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return _union(args, made)

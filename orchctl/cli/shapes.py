@@ -15,6 +15,7 @@ from orchctl.cli import look_shapes as look
 from orchctl.cli import upkeep_shapes as upkeep
 from orchctl.cli.event_shapes import Event
 from orchctl.client.limits import LimitRow
+from orchctl.model.agent import HarnessStatus, Pending
 from orchctl.model.command import Command
 from orchctl.model.screen import Screen
 from orchctl.model.session import Session
@@ -167,6 +168,9 @@ SHAPES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "expected": (Expected, ("expect",)),
     "sent": (Sent, ("send",)),
     "interrupted": (Interrupted, ("interrupt",)),
+    "pending": (tuple[Pending, ...], ("pending",)),
+    "replied": (Pending, ("approve", "deny", "answer")),
+    "harnesses": (tuple[HarnessStatus, ...], ("harness list",)),
     "kill": (KillReport | WouldEnd, ("kill", "kill-by-manager")),
     "pruned": (_pruned, ("prune",)),
     "verify": (VerifyReport, ("verify",)),

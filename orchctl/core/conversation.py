@@ -68,6 +68,7 @@ class Conversation:
     """What is known so far."""
 
     server: str | None = None
+    last_server: str | None = None  # also when that is gone
     at: int = 0  # the raw log of that server is on record up to here
     quiet_at: int = 0  # and may be heard again from here
     text: int = 0  # the transcript is on record up to here
@@ -175,7 +176,8 @@ def _sum(one: Usage, other: Usage) -> Usage:
 
 def _server(talk: Conversation, record: Record) -> None:
     """Another process holds it from now on; of the last one nothing more is heard."""
-    talk.server, talk.opened, talk.closed = record["server"], False, False
+    talk.server = talk.last_server = record["server"]
+    talk.opened = talk.closed = False
     talk.at = talk.quiet_at = record["from"]
     talk.interrupting = False
 

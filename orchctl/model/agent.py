@@ -6,8 +6,6 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from orchctl.model.happening import Usage
-
 HARNESSES = ("acp", "claude", "codex")  # what `spawn -b` takes beside `pty` and `pipe`
 
 
@@ -40,6 +38,17 @@ class Agent:
     model: str | None = None
     permission: Permission = Permission.ASK
     resume: str | None = None  # the server's own name of a conversation that goes on here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens, as far as the harness counts them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,32 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchctl.model.agent import Usage
+
+__all__ = [
+    "Answered",
+    "Checkpoint",
+    "Choice",
+    "Closed",
+    "Delivered",
+    "Happening",
+    "Need",
+    "NeedsInput",
+    "NotOpened",
+    "Opened",
+    "Phase",
+    "Reasoning",
+    "Refused",
+    "Text",
+    "Tool",
+    "Trouble",
+    "TurnEnd",
+    "TurnEnded",
+    "TurnStarted",
+    "Unknown",
+    "Usage",
+]
+
 
 class Phase(enum.StrEnum):
     """How far something with a beginning and an end is."""
@@ -70,17 +96,6 @@ class Tool:
     input: dict[str, Any] = field(default_factory=dict)
     output: str = ""
     ok: bool | None = None  # None until it is finished
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens, as far as the harness counts them."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

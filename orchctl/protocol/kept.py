@@ -28,6 +28,7 @@ class ReadOutput:
     until_unix_s: float | None = None
     until_offset: int | None = None
     times: bool = False
+    raw: bool = False  # of a conversation: the bytes of the server that holds it, with all its conversations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

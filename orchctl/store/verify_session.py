@@ -74,7 +74,7 @@ def tell(lines: Lines, session: str) -> Story:
         match record.get("type"):
             case "started":
                 started, ended, final_offset = True, False, None
-            case "exit" | "lost":
+            case "exit" | "lost" | "closed":
                 ended, final_offset = True, None if record.get("open") else number(record, "offset")
             case "dropped":
                 dropped_end = max(dropped_end, number(record, "end") or 0)
@@ -112,10 +112,15 @@ class SessionCheck:
 
     def finish(self, sizes: Mapping[int, int]) -> Story:
         """After the output was looked at: what went meanwhile is told by `run.jnl` as it is now."""
-        traces = bool(sizes) or not self._names.isdisjoint((layout.ENDED, layout.SEALS, layout.COMMANDS))
+        traces = bool(sizes) or not self._names.isdisjoint((layout.ENDED, layout.SEALS, *self._second))
         self._check_spec(started=traces or not self._names.isdisjoint((layout.SOCKET, layout.JOURNAL)))
         self._check_commands()
         return self._check_run(started=traces, has_output=any(sizes.values()))
+
+    @property
+    def _second(self) -> tuple[str, ...]:
+        """The journals that a session has one of."""
+        return layout.COMMANDS, layout.HARNESS
 
     def read_journal(self, name: str) -> Lines | None:
         """Take a journal apart, and say what is wrong with its lines; None if there is none to be read."""
@@ -148,7 +153,8 @@ class SessionCheck:
         return replace(story, sure=story.sure and not cut)
 
     def _check_commands(self) -> None:
-        files, name = self._files, layout.COMMANDS
+        files = self._files
+        name = layout.HARNESS if layout.HARNESS in self._names else layout.COMMANDS
         lines = self.read_journal(name)
         if lines is None:
             if self._told_commands and files.missing(name):

@@ -16,10 +16,12 @@ from pytest_console_scripts import ScriptRunner
 from orchctl.cli.main import ALIASES, COMMANDS, cli
 from tests.cli.surface import GLOBAL, TABLE
 from tests.cli.surface.row import Row
-from tests.world import ORCHCTL, World
+from tests.harness import kits
+from tests.world import ORCHCTL, World, until
 
 TELL_ITSELF = ("supervisor status", "supervisor stop")  # that none runs is their answer
-NAMES = ("live", "shell", "cat", "pipe", "done", "killed", "ended", "gone", "forbidden")
+AGENTS = ("agent", "idle")
+NAMES = (*AGENTS, "live", "shell", "cat", "pipe", "done", "killed", "ended", "gone", "forbidden")
 _CODES = re.compile(r"Exit codes?:(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w+.])(\d{1,3})(?![\w+.]|\s*s\b)")
 # options of commands that do not end by themselves, with the test that uses them
@@ -93,6 +95,8 @@ def test_every_option_and_every_documented_exit_code_has_a_row(name: str) -> Non
 
 def _sessions(world: World) -> dict[str, str]:
     """What the rows speak of."""
+    with kits.scripted(world) as kit:
+        kit.prepare(world)
     program = f"{world.folder}/program"
     for name in ("gone", "forbidden"):
         with open(f"{program}-{name}", "w", encoding="ascii") as file:
@@ -117,6 +121,15 @@ def _sessions(world: World) -> dict[str, str]:
     return {name: name for name in NAMES} | folders | {"live_id": live}
 
 
+def _agents(world: World) -> None:
+    """Only where a row speaks of them."""
+    with world.client() as client:
+        client.spawn(profile="it", name="agent", prompt="asks 10")
+        client.spawn(profile="it", name="idle")
+        client.wait_for("agent", "needs-input", timeout_s=60)
+    until(lambda: len(world.json("pending")) == 10)
+
+
 def _check(runner: ScriptRunner, world: World, row: Row, known: dict[str, str]) -> None:
     words = shlex.split(row.line.format(**known))
     stdin = None if row.stdin is None else io.StringIO(row.stdin.format(**known))
@@ -132,7 +145,10 @@ def _check(runner: ScriptRunner, world: World, row: Row, known: dict[str, str]) 
 @pytest.mark.script_launch_mode("subprocess")
 def test_every_row_ends_as_it_says(name: str, world: World, script_runner: ScriptRunner) -> None:
     known = _sessions(world)
-    for row in GLOBAL if name == "global" else TABLE[name]:
+    rows = GLOBAL if name == "global" else TABLE[name]
+    if any(f"{{{one}}}" in row.line for row in rows for one in AGENTS):
+        _agents(world)
+    for row in rows:
         _check(script_runner, world, row, known)
 
 

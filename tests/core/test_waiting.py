@@ -63,8 +63,6 @@ def test_nothing_is_claimed_that_was_not_seen(kernel: str, own: bool, local: int
         ([], "bad-condition"),
         (["nonsense"], "bad-condition"),
         (["exit", "prompt=1"], "bad-condition"),
-        (["turn"], "bad-condition"),
-        (["needs-input"], "bad-condition"),
         (["output=("], "bad-pattern"),
         (["output=a{99999999999999999999}"], "bad-pattern"),
         (["state=dead"], "bad-state"),

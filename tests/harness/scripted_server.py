@@ -139,6 +139,19 @@ class Conversation:
                 file.write("touched\n")
         self.event("tool", id=tool, phase="finished", name="touch", title=rest, ok=allowed)
 
+    def do_asks(self, rest: str, number: int) -> None:
+        """So many permissions at once, by easy names."""
+        requests = [f"r{one}" for one in range(int(rest))]
+        for request in requests:
+            self.replies[request] = {}
+            self.event("asks", request=request, need="permission", title=f"May I {request}?")
+        while any(request in self.replies for request in requests):
+            self.check()
+            for request in [one for one in requests if self.replies.get(one)]:
+                reply = self.replies.pop(request)
+                self.event("answered", request=request, reply=reply.get("choice"))
+            time.sleep(0.01)
+
     def do_subask(self, rest: str, number: int) -> None:
         """A permission that a child conversation asks for."""
         self.ask("permission", f"May my child {rest}?", number, subagent="child-1")

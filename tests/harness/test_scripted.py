@@ -6,8 +6,9 @@ import json
 from contextlib import AbstractContextManager
 
 from tests.harness import kits
-from tests.harness.contract import Contract, Stage
+from tests.harness.contract import Contract
 from tests.harness.kits import Kit
+from tests.harness.stage import Stage
 from tests.world import World
 
 

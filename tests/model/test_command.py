@@ -69,7 +69,7 @@ def test_a_command_is_nothing_without_its_place_and_its_text(missing: str) -> No
 
 
 def test_the_words_for_how_it_went_never_change() -> None:
-    assert [status.value for status in CommandStatus] == ["running", "exited", "timeout", "error"]
+    assert [status.value for status in CommandStatus] == ["running", "exited", "timeout", "error", "needs-input"]
 
 
 def test_the_fields_of_a_command_never_lose_their_names() -> None:

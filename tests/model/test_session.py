@@ -42,7 +42,8 @@ def test_a_session_comes_back_from_json_as_it_was(state: State, reason: EndReaso
 
 def test_the_words_for_states_and_ends_never_change() -> None:
     assert [state.value for state in State] == ["idle", "bootstrapping", "live", "closed"]
-    assert [reason.value for reason in EndReason] == ["exited", "signaled", "killed", "timeout", "idle-timeout", "lost"]
+    reasons = ["exited", "signaled", "killed", "timeout", "idle-timeout", "lost", "failed"]
+    assert [reason.value for reason in EndReason] == reasons
 
 
 def test_the_fields_of_a_session_never_lose_their_names() -> None:

@@ -115,7 +115,7 @@ def test_a_command_is_asked_for_as_it_has_always_been() -> None:
     payload = (
         b'{"id":8,"kind":"command.exec","session":"web","exec_id":"0badcafe","own_manager":"user","text":"ls","argv":[],'
         b'"spooled":false,"stdin":"null","env":{},"cwd":null,"apart":false,"record":true,"detach":false,"offset":null,'
-        b'"timeout_s":null,"kill_after_s":2.0,"wait_prompt_s":null}'
+        b'"timeout_s":null,"kill_after_s":2.0,"wait_prompt_s":null,"once":null,"wait_input":true}'
     )
     asked = messages.ExecCommand(session="web", exec_id="0badcafe", text="ls")
     assert received(codec.encode(8, asked)).payload == payload

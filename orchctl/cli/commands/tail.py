@@ -108,7 +108,7 @@ def tail_command(app: App, /, selection: Selection, form: Form, **given: Any) ->
 
 def _one(client: Client, session: str, where: dict[str, Any], form: Form, given: dict[str, Any]) -> Session | None:
     wanted = STREAMS.get(given["stream"] or "")
-    found = client.output(session, **where, times=given["times"] or wanted is not None, stream=wanted)
+    found = client.output(session, **where, times=given["times"] or wanted is not None, stream=wanted, raw=given["raw"])
     if form.as_json or form.template is not None:
         for piece in found:
             assert found.session is not None

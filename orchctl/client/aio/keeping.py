@@ -41,10 +41,12 @@ class AsyncKeeping(ABC):
         follow: bool = False,
         times: bool = False,
         stream: int | None = None,
+        raw: bool = False,
     ) -> AsyncOutputStream:
         """The log from `offset`, from the Unix time `since`, its last `lines`, or all of it.
 
-        With `follow`, until the session is closed; in any case no further than `until`.
+        With `follow`, until the session is closed; in any case no further than `until`. `raw`: of a conversation
+        with an agent not the transcript, but the bytes of the server that holds it.
         """
         asked = messages.ReadOutput(
             session=session,
@@ -56,6 +58,7 @@ class AsyncKeeping(ABC):
             until_offset=until_offset,
             follow=follow,
             times=times,
+            raw=raw,
         )
         return AsyncOutputStream(asked, self._lend_where_some, only=stream)
 

@@ -23,7 +23,10 @@ async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
     session = app.registry.find(asked.session, asked.own_manager)
     if asked.follow and session.run.pid is not None and descends_from(call.peer, session.run.pid):
         raise Conflict("a program cannot follow the session it runs in", code="own-session")
-    log = session.open_log()
+    if asked.raw and session.talk is not None:
+        session, log = app.registry.lives.raw(session.talk)
+    else:
+        log = session.open_log()
     try:
         end = log.end
         offset = await _start(session, asked, log, end)

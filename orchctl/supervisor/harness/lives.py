@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.backends.interface import Opening
+from orchctl.core import layout
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.model.agent import Agent, Permission
+from orchctl.store.output import OutputLog
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs
@@ -43,6 +45,7 @@ class Lives:
     ) -> None:
         self._house = house
         self._tasks = tasks
+        self._fetch = fetch
         self.servers = Servers(house, tasks, start, fetch)
 
     def resolved(self, asked: SpawnSession) -> SpawnSession:
@@ -104,6 +107,17 @@ class Lives:
         """What whoever begins it should know."""
         held = self.servers.of(talk)
         return programs.untested(held.harness, held.version) if held is not None else ()
+
+    def raw(self, talk: Talk) -> tuple[SupervisedSession, OutputLog]:
+        """What the server that holds it, or held it last, has said."""
+        server = talk.state.last_server
+        session = self._fetch(server) if server is not None else None
+        if session is None:
+            raise NoSuchSession("what the agent's server said is no longer kept", code="no-raw-log")
+        folder = self._house.store.folder(session.spec.id)
+        heard = f"{folder}/{layout.HEARD}"
+        speaks = programs.find(talk.session.spec.backend).speaks_on_stdout
+        return session, OutputLog(folder if speaks else heard)
 
     def end_soon(self, talk: Talk, grace_s: float, reason: str) -> None:
         """Once; asking again changes nothing."""

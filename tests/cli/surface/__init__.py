@@ -7,7 +7,7 @@ The test runs each row, and fails for an option or a documented exit code that n
 
 from __future__ import annotations
 
-from tests.cli.surface import sessions, upkeep
+from tests.cli.surface import agents, sessions, upkeep
 from tests.cli.surface.row import Row
 
 GLOBAL = [
@@ -23,4 +23,4 @@ GLOBAL = [
     Row("no-such-command", 2),
 ]
 
-TABLE = {**sessions.TABLE, **upkeep.TABLE}
+TABLE = {**sessions.TABLE, **agents.TABLE, **upkeep.TABLE}

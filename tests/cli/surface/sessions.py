@@ -20,6 +20,7 @@ TABLE: dict[str, list[Row]] = {
             spawn --json true
             spawn --wait true
             spawn --follow true
+            spawn --profile it --prompt 'say hello' --model fake --permission deny
             """
         ),
         Row("spawn --wait sh -c 'exit 7'", 7),
@@ -29,6 +30,9 @@ TABLE: dict[str, list[Row]] = {
         Row("spawn --size 0x0 true", 2),
         Row("spawn --restart perhaps true", 2),
         Row("spawn --name n1 true", 5),
+        Row("spawn --profile it --resume nowhere", 5),
+        Row("spawn --profile nobody", 2),
+        Row("spawn --prompt hello true", 2),
         Row("spawn {dir}", 126),
         Row("spawn no-such-program", 127),
     ],
@@ -52,6 +56,9 @@ TABLE: dict[str, list[Row]] = {
         Row("exec {shell} 'sh -c \"kill -9 \\$\\$\"'", 137),
         Row("exec {shell} --timeout 0.3s sleep 1000", 124),
         Row("exec {shell} --detach sleep 0.1"),
+        Row("exec --once name {idle} say hello", sees="hello"),
+        Row("exec {idle} fail at once", 1),
+        Row("exec --no-wait-input {idle} ask file", 7),
         Row("exec {live} true", 125),
         Row("exec nobody true", 125),
         Row("exec {shell}", 125),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 from contextlib import AbstractContextManager
 
 import pytest
 
 from tests.harness import kits
-from tests.harness.contract import Contract, Stage
+from tests.harness.contract import Contract
 from tests.harness.kits import Kit
+from tests.harness.stage import Stage
 from tests.world import World
 
 pytestmark = pytest.mark.skipif(kits.codex_program() is None, reason="codex is not installed: .ci/harnesses codex")
@@ -41,4 +45,43 @@ def test_a_turn_with_a_tool_and_a_permission_on_the_real_codex(world: World) -> 
         assert stage.agent()["usage"]["output_tokens"] > 0
         assert stage.events("tool")[-1]["ok"] is True
         assert "let me see" in stage.events("reasoning")[0]["text"]
+        world.end()
+
+
+def test_codex_calls_nobody_but_the_model_on_loopback(world: World) -> None:
+    with kits.codex(world) as kit:
+        seen = f"{world.folder}/connects"
+        kit.config = kit.config.replace(
+            'argv = ["', f'argv = ["strace", "-f", "-qq", "-e", "trace=connect,sendto", "-o", "{seen}", "'
+        )
+        kit.prepare(world)
+        stage = Stage(world, kit)
+        stage.spawn("it", "--permission", "allow")
+        stage.says(kit.steps(kit.tool("echo hello"), kit.say("done")))
+        world.end()
+        with open(seen, encoding="utf-8", errors="replace") as file:
+            calls = [line for line in file if "AF_INET" in line]
+        assert calls
+        assert [line for line in calls if '"127.0.0.1"' not in line] == []
+
+
+def test_the_settings_are_said_and_checked_on_every_resume(world: World) -> None:
+    """codex would come back from a resume in the sandbox of its own configuration."""
+    with kits.codex(world) as kit:
+        kit.config = kit.config.replace('sandbox = "danger-full-access"', 'sandbox = "workspace-write"')
+        kit.prepare(world)
+        home = f"{world.folder}/codex-home/config.toml"
+        with open(home, encoding="utf-8") as file:
+            text = file.read()
+        with open(home, "w", encoding="utf-8") as file:
+            file.write(f'sandbox_mode = "danger-full-access"\n{text}')
+        stage = Stage(world, kit)
+        session = stage.spawn()
+        stage.says(kit.say("before"))
+        os.kill(stage.server(), signal.SIGKILL)
+        assert "prompt number 2" in stage.says(kit.recall())
+        with open(f"{world.state}/sessions/{session}/harness.jnl", encoding="ascii") as file:
+            records = [json.loads(line.partition(" ")[2]) for line in file]
+        opened = [one for record in records for one in record.get("happened", ()) if one["happening"] == "opened"]
+        assert [one["details"]["sandbox"]["type"] for one in opened] == ["workspaceWrite", "workspaceWrite"]
         world.end()

@@ -1,0 +1,141 @@
+"""What holds for conversations beside the contract: what is kept of them, what becomes of lost prompts, mixed fleets."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.harness import kits
+from tests.harness.stage import Stage
+from tests.world import World, until
+
+
+@pytest.fixture
+def stage(world: World) -> Iterator[Stage]:
+    """The scripted harness, configured."""
+    with kits.scripted(world) as kit:
+        kit.prepare(world)
+        yield Stage(world, kit)
+
+
+def _children(pid: int, name: str) -> list[int]:
+    """Those of that name."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", encoding="utf-8") as file:
+            comm, _, rest = file.read().partition("(")[2].rpartition(")")[0::1]
+            if comm == name and int(rest.split()[1]) == pid:
+                found.append(int(entry))
+    return found
+
+
+def _journal(stage: Stage, session: str) -> str:
+    with open(f"{stage.world.state}/sessions/{session}/harness.jnl", encoding="ascii") as file:
+        return file.read()
+
+
+def test_raw_output_is_the_servers_own_bytes(stage: Stage) -> None:
+    stage.spawn()
+    stage.says("say hello")
+    raw = stage.world.run("tail", "--raw", "-n", "all", "it").stdout
+    lines = [json.loads(line) for line in raw.splitlines()]
+    assert lines[0]["result"] == {"version": "1.2"}
+    assert "turn-ended" in [line["params"]["kind"] for line in lines if "params" in line]
+
+
+def test_nothing_is_wrong_with_what_is_kept(stage: Stage) -> None:
+    stage.spawn("live")
+    stage.spawn("over")
+    for name in ("live", "over"):
+        stage.says("think hard\ntool ls\nsay hello", name)
+    stage.world.ok("kill", "over")
+    stage.world.ok("verify")
+    (over,) = [one for one in stage.world.json("list", "-a") if one["name"] == "over"]
+    assert (over["end_reason"], over["exit_code"], over["agent"]["turns"]) == ("killed", None, 1)
+    assert "hello" in stage.tells("over")
+    stage.world.ok("prune", "over")
+
+
+def test_a_prompt_that_was_on_its_way_to_a_dying_server_is_not_sent_again(stage: Stage) -> None:
+    session = stage.spawn()
+    server = stage.server()
+    os.kill(server, signal.SIGSTOP)
+    asking = stage.world.start("exec", "--once", "mine", "--json", "it", "recall", stderr=subprocess.PIPE)
+    until(lambda: '"mine"' in _journal(stage, session))
+    os.kill(server, signal.SIGKILL)
+    _, errors = asking.communicate(timeout=60)
+    assert (asking.returncode, json.loads(errors)["code"]) == (125, "maybe-delivered")
+    again = stage.exec("recall", "--once", "mine", "--json")
+    assert json.loads(again.stderr)["code"] == "maybe-delivered"
+    assert "prompt number 1" in stage.says("recall")
+
+
+def test_a_turn_goes_on_when_the_servers_mover_is_killed(stage: Stage) -> None:
+    stage.spawn()
+    with stage.working("count 300 10") as running:
+        (started,) = [
+            json.loads(line.partition(" ")[2])
+            for line in stage.world.journal(stage.agent()["server"]).decode().splitlines()
+            if '"started"' in line
+        ]
+        for mover in _children(started["keeper"], "orchctl-mover"):
+            os.kill(mover, signal.SIGKILL)
+        output, _ = running.communicate(timeout=60)
+    assert output.decode().split() == [str(number) for number in range(300)]
+
+
+def test_a_mixed_fleet_is_told_of_in_order_and_ended_together(stage: Stage) -> None:
+    fleet = "orchestrator:fleet-7"
+    for number in range(2):
+        stage.spawn(f"agent{number}", "-m", f"{fleet}:agent{number}")
+        stage.world.ok("spawn", "-m", f"{fleet}:pty{number}", "--name", f"pty{number}", "sleep", "1000")
+    asking = [stage.world.start("exec", f"agent{number}", "tool ls\ncount 20 5") for number in range(2)]
+    for one in asking:
+        one.communicate(timeout=60)
+        assert one.returncode == 0
+    assert stage.world.ok("kill-by-manager", fleet) == "4"
+    events = [json.loads(line) for line in stage.world.ok("events", f"@{fleet}").splitlines()]
+    for name in ("agent0", "agent1"):
+        (session,) = [one["id"] for one in stage.world.json("list", "-a") if one["name"] == name]
+        told = [one for one in events if one["session"] == session]
+        kinds = [one["type"] for one in told if one["type"] in ("session.state", "turn", "tool")]
+        assert kinds == [*["session.state"] * 3, "turn", *["tool"] * 3, "turn", "session.state"]
+        assert (told[-1]["state"], told[-1]["end_reason"]) == ("closed", "killed")
+
+
+def test_a_server_that_nobody_needs_ends(stage: Stage) -> None:
+    with open(f"{stage.world.state}/config.toml", "r+", encoding="utf-8") as file:
+        text = file.read().replace("[harness]\n", '[harness]\nidle = "1s"\n')
+        file.seek(0)
+        file.write(text)
+    stage.spawn()
+    server = stage.server()
+    stage.world.ok("kill", "it")
+    until(lambda: not os.path.exists(f"/proc/{server}"), "the server stays")
+
+
+def test_a_session_bound_to_a_process_ends_with_it_and_one_with_a_time_after_that(stage: Stage) -> None:
+    owner = subprocess.Popen(["sleep", "1000"])
+    stage.spawn("bound", "--bind-pid", str(owner.pid))
+    stage.spawn("timed", "--timeout", "1s")
+    owner.kill()
+    owner.wait()
+    for name, reason in (("bound", "killed"), ("timed", "timeout")):
+        with stage.world.client() as client:
+            assert client.wait(name, timeout_s=60).end_reason == reason
+
+
+def test_what_only_programs_can_do_is_refused(stage: Stage) -> None:
+    stage.spawn()
+    for words in (("resize", "it", "80x24"), ("pause", "it"), ("signal", "it", "INT"), ("restart", "it")):
+        refused = stage.world.run(*words, "--json")
+        assert (refused.returncode, json.loads(refused.stderr)["code"]) == (5, "not-a-program"), words
+    for words in (("--restart", "always"), ("--profile", "it", "--permission", "maybe")):
+        assert stage.world.run("spawn", "--profile", "it", *words).returncode == 2
+    assert stage.world.run("spawn", "--profile", "it", "-w", "/nowhere").returncode == 2
