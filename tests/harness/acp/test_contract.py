@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager
 import pytest
 
 from tests.harness.acp import kits
-from tests.harness.contract import Contract, Stage
+from tests.harness.contract import Contract
 from tests.harness.kits import Kit
+from tests.harness.stage import Stage
 from tests.world import World
 
 
@@ -76,28 +77,6 @@ class TestSteps(Contract):
         assert len({stage.agent(name)["server"] for name in ("one", "two", "three")}) == 1
 
 
-class TestLoading(Contract):
-    """An agent that resumes by telling all again, cannot close, and begins in a mode in which nobody is asked."""
-
-    def kit(self, world: World) -> AbstractContextManager[Kit]:
-        """The same with other manners."""
-        return kits.steps(world, ACP_CAN="load", ACP_MODES="auto default")
-
-    def test_what_the_agent_tells_again_is_not_told_again(self, stage: Stage) -> None:
-        stage.spawn()
-        stage.says(stage.kit.say("before"))
-        native = stage.agent()["native"]["id"]
-        stage.world.ok("kill", "it")
-        stage.spawn("again", "--resume", native)
-        assert "said before" not in stage.tells("again")
-        assert stage.events("tool", "again") == []
-
-    def test_the_mode_is_one_in_which_somebody_is_asked(self, stage: Stage) -> None:
-        stage.spawn()
-        (server,) = {stage.agent()["server"]}
-        assert b"orchctl:settle:" in stage.world.log(server)
-
-
 @pytest.fixture
 def awkward(world: World, request: pytest.FixtureRequest) -> Iterator[Stage]:
     """An agent of the manners that the test names."""
@@ -105,6 +84,30 @@ def awkward(world: World, request: pytest.FixtureRequest) -> Iterator[Stage]:
         kit.prepare(world)
         yield Stage(world, kit)
         world.end()
+
+
+LOADING = {"ACP_CAN": "load", "ACP_MODES": "auto default"}  # it resumes by telling all again, and by itself asks nobody
+
+
+@pytest.mark.parametrize("awkward", [LOADING], indirect=True)
+def test_what_an_agent_tells_again_is_not_told_again(awkward: Stage) -> None:
+    awkward.spawn()
+    awkward.says("say before")
+    native = awkward.agent()["native"]["id"]
+    assert awkward.exec("die").returncode == 1
+    assert "prompt number 3" in awkward.says("recall")
+    assert awkward.agent()["native"]["id"] == native
+    awkward.world.ok("kill", "it")
+    awkward.spawn("again", "--resume", native)
+    assert "prompt number 4" in awkward.says("recall", "again")
+    assert "said before" not in awkward.tells() + awkward.tells("again")
+    assert awkward.events("tool") == awkward.events("tool", "again") == []
+
+
+@pytest.mark.parametrize("awkward", [LOADING], indirect=True)
+def test_the_mode_is_one_in_which_somebody_is_asked(awkward: Stage) -> None:
+    awkward.spawn()
+    assert b"orchctl:settle:" in awkward.world.log(awkward.agent()["server"])
 
 
 @pytest.mark.parametrize("awkward", [{"ACP_SPEAKS": "2"}], indirect=True)
@@ -165,3 +168,21 @@ def test_a_real_agent_runs_a_tool_with_a_permission(world: World) -> None:
         assert stage.touched("file") == 1
         assert stage.tells().splitlines()[-1] == "over"
         world.end()
+
+
+@pytest.mark.skipif(kits.qwen_program() is None, reason="qwen-code is not installed; .ci/harnesses qwen does that")
+def test_a_real_agent_calls_nobody_but_the_model_on_loopback(world: World) -> None:
+    with kits.qwen(world) as kit:
+        seen = f"{world.folder}/connects"
+        kit.config = kit.config.replace(
+            'argv = ["', f'argv = ["strace", "-f", "-qq", "-e", "trace=connect,sendto", "-o", "{seen}", "'
+        )
+        kit.prepare(world)
+        stage = Stage(world, kit)
+        stage.spawn("it", "--permission", "allow")
+        stage.says(kit.steps(kit.tool("echo hello"), kit.say("done")))
+        world.end()
+        with open(seen, encoding="utf-8", errors="replace") as file:
+            calls = [line for line in file if "AF_INET" in line]
+        assert calls
+        assert [line for line in calls if '"127.0.0.1"' not in line] == []

@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager
 import pytest
 
 from tests.harness.claude import kit as kits
-from tests.harness.contract import Contract, Stage
+from tests.harness.contract import Contract
 from tests.harness.kits import Kit
+from tests.harness.stage import Stage
 from tests.world import World
 
 NOT_INSTALLED = "claude is not installed; .ci/harnesses claude does that"
@@ -31,6 +32,24 @@ def test_claude_runs_a_tool_with_a_permission(world: World) -> None:
         assert stage.tells().splitlines()[-1] == "over"
         assert stage.agent()["usage"]["input_tokens"] == 22
         world.end()
+
+
+@pytest.mark.skipif(kits.program() is None, reason=NOT_INSTALLED)
+def test_claude_calls_nobody_but_the_model_on_loopback(world: World) -> None:
+    with kits.claude(world) as kit:
+        seen = f"{world.folder}/connects"
+        kit.config = kit.config.replace(
+            'argv = ["', f'argv = ["strace", "-f", "-qq", "-e", "trace=connect,sendto", "-o", "{seen}", "'
+        )
+        kit.prepare(world)
+        stage = Stage(world, kit)
+        stage.spawn("it", "--permission", "allow")
+        stage.says(kit.steps(kit.tool("echo hello"), kit.say("done")))
+        world.end()
+        with open(seen, encoding="utf-8", errors="replace") as file:
+            calls = [line for line in file if "AF_INET" in line]
+        assert calls
+        assert [line for line in calls if '"127.0.0.1"' not in line] == []
 
 
 class TestClaude(Contract):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.harness.model.script import Act, Asked, Call, Fail, Say, Think, steps
+from tests.harness.model.script import Act, Asked, Call, Fail, Say, Think, own_words, steps
 
 Body = dict[str, Any]
 
@@ -19,7 +18,7 @@ def asked(body: Body) -> Asked:
         content = message["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for block in blocks if message["role"] == "user" else []:
-            text = re.sub(r"<system-reminder>.*?</system-reminder>", "", _flat(block), flags=re.DOTALL)
+            text = own_words(_flat(block))
             if block["type"] == "tool_result":
                 results.append(text)
             elif steps(text):

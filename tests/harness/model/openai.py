@@ -6,22 +6,22 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tests.harness.model.script import Act, Asked, Call, Fail, Say, Think, steps
+from tests.harness.model.script import Act, Asked, Call, Fail, Say, Think, own_words, steps
 
 Body = dict[str, Any]
 _USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 
 def asked(body: Body) -> Asked:
-    """Of a request."""
+    """Of a request. Prompts that were not answered may come as parts of one message."""
     prompts, results = list[str](), list[str]()
     for message in body.get("messages", []):
-        text = _flat(message.get("content"))
         if message["role"] == "tool":
-            results.append(text)
-        elif message["role"] == "user" and steps(text):
-            prompts.append(text)
-            results = []
+            results.append("\n".join(_parts(message.get("content"))))
+        for text in _parts(message.get("content")) if message["role"] == "user" else []:
+            if steps(text):
+                prompts.append(text)
+                results = []
     tools = {tool["function"]["name"]: tool["function"].get("parameters", {}) for tool in body.get("tools", [])}
     return Asked(prompts=tuple(prompts), results=tuple(results), tools=tools)
 
@@ -62,7 +62,7 @@ def _chunk(body: Body, number: int, delta: Body, finish: str | None = None) -> B
     return {**_head(body, number), "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-def _flat(content: object) -> str:
+def _parts(content: object) -> list[str]:
     if isinstance(content, list):
-        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return str(content or "")
+        return [own_words(str(part.get("text") or "")) for part in content if isinstance(part, dict)]
+    return [own_words(str(content or ""))]

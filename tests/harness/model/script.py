@@ -9,6 +9,7 @@ A tool ends the model's message; the next request has its result, and the model 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -64,6 +65,11 @@ class Asked:
     prompts: tuple[str, ...]  # all that the user has said, in order
     results: tuple[str, ...]  # of the tools since the last of them
     tools: dict[str, dict[str, Any]]  # the schemas of what is on offer
+
+
+def own_words(text: str) -> str:
+    """What the user said of it, without what the agent has put in between."""
+    return re.sub(r"<system-reminder>.*?</system-reminder>", "", text, flags=re.DOTALL)
 
 
 def steps(prompt: str) -> list[tuple[str, str]]:
