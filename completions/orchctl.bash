@@ -220,7 +220,7 @@ _orchctl_value() {
             value='managers'
             ;;
         'spawn -b' | 'spawn --backend')
-            value='=pty,pipe,codex'
+            value='=pty,pipe,acp,claude,codex'
             ;;
         'spawn --permission')
             value='=ask,allow,deny'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import shutil
 from collections.abc import Mapping
 
@@ -23,7 +24,7 @@ class AcpHarness:
         "ANTHROPIC_*", "AZURE_*", "DASHSCOPE_*", "DEEPSEEK_*", "GEMINI_*", "GOOGLE_*", "KIMI_*", "MISTRAL_*",
         "MOONSHOT_*", "OPENAI_*", "OPENROUTER_*", "QWEN_*", "VIBE_*", "XAI_*",
     )  # fmt: skip
-    tested = ("0", "999999")  # each agent counts by itself; what is tested is the protocol, and its version is checked
+    tested = ("1", "1")  # versions of the protocol; each agent counts its own by itself
     install = 'a profile with harness = "acp" and the argv of an agent, such as ["gemini", "--acp"]'
 
     def program(self, profile: Profile, path: str) -> str | None:
@@ -31,8 +32,8 @@ class AcpHarness:
         return shutil.which(profile.argv[0], path=path) if profile.argv else None
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
-        """As the profile says."""
-        return Launch(argv=(program, *profile.argv[1:]))
+        """As the profile says. opencode listens on a port as an agent too, and without a password it serves anybody."""
+        return Launch(argv=(program, *profile.argv[1:]), env={"OPENCODE_SERVER_PASSWORD": secrets.token_hex(16)})
 
     def version_of(self, printed: str) -> str | None:
         """The first number with dots."""

@@ -208,7 +208,9 @@ class AcpServer:
         capabilities = answer.result.get("agentCapabilities") or {}
         can = set(capabilities.get("sessionCapabilities") or ()) & {"resume", "close"}
         self._openings.can |= can | ({"load"} if capabilities.get("loadSession") else set())
-        self._host.ready(str((answer.result.get("agentInfo") or {}).get("version") or version))
+        about = answer.result.get("agentInfo") or {}
+        agent = f" ({about.get('name')} {about.get('version')})" if about else ""
+        self._host.ready(f"{version}{agent}")  # of the protocol first: that is what is tested
 
     def _emit(self, session: str, happenings: list[Happening]) -> None:
         if happenings:

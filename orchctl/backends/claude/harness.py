@@ -38,7 +38,7 @@ class ClaudeHarness:
         "GOOGLE_*",
     )  # fmt: skip
     tested = ("2.1.325", "2.1.325")
-    install = "npm install -g @anthropic-ai/claude-code"
+    install = "install it with 'npm install -g @anthropic-ai/claude-code', or give its path as argv in a profile"
 
     def program(self, profile: Profile, path: str) -> str | None:
         """`claude`, or what the profile says."""

@@ -35,7 +35,7 @@ WITHDRAWN = "withdrawn"
 # What is known and nothing to tell.
 QUIET_TYPES = frozenset(("keep_alive", "tool_progress"))
 QUIET_SYSTEM = frozenset((
-    "init", "status", "thinking_tokens", "ui_invalidate", "permission_denied", "compact_boundary", "task_started",
+    "init", "status", "thinking_tokens", "ui_invalidate", "compact_boundary", "task_started",
     "task_progress", "task_notification", "task_updated", "background_tasks_changed",
 ))  # fmt: skip
 _PIECES: dict[str, Callable[[Record, str], Happening]] = {
@@ -90,6 +90,9 @@ class Translator:
         if kind == "api_retry":
             what = f"{message.get('error')} ({message.get('error_status')}), attempt {message.get('attempt')}"
             return [Trouble(code="api-retry", message=what, again=True)]
+        if kind == "permission_denied":
+            what = f"{message.get('tool_name')} was denied, and nobody was asked: {message.get('message')}"
+            return [Trouble(code="denied-unasked", message=what)]
         return [] if kind in QUIET_SYSTEM else [Unknown(kind=f"system {kind}")]
 
     def _stream(self, message: Record) -> list[Happening]:
