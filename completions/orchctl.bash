@@ -244,7 +244,7 @@ _orchctl_value() {
             value='managers'
             ;;
         'spawn -b' | 'spawn --backend')
-            value='=pty,pipe,codex,opencode'
+            value='=pty,pipe,acp,claude,codex,opencode'
             ;;
         'spawn --permission')
             value='=ask,allow,deny'

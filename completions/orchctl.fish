@@ -294,7 +294,7 @@ complete -c orchctl -n '__orchctl_at \'\'' -s h -l help -d 'Show this message an
 
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l name -r -f -d 'A name for it, unique among live sessions.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -s m -l manager -r -f -k -a '(__orchctl_candidates managers)' -d 'Who manages it; \':name\' adds a segment to the caller\'s own.'
-complete -c orchctl -n '__orchctl_at \'spawn\'' -s b -l backend -r -f -a 'pty pipe codex opencode' -d 'A terminal (the default), pipes, or an agent.'
+complete -c orchctl -n '__orchctl_at \'spawn\'' -s b -l backend -r -f -a 'pty pipe acp claude codex opencode' -d 'A terminal (the default), pipes, or an agent.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l prompt -r -f -d 'Said to the agent at once.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l model -r -f -d 'The agent\'s model.'
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l profile -r -f -d 'How the agent\'s harness is run: [profiles.NAME] in config.toml.'

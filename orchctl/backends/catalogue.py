@@ -8,11 +8,13 @@ from orchctl.backends.interface import Harness
 from orchctl.errors import BadInput
 
 _PACKAGES = {
+    "acp": "orchctl.backends.acp",
+    "claude": "orchctl.backends.claude",
     "codex": "orchctl.backends.codex",
     "opencode": "orchctl.backends.opencode",
     "scripted": "orchctl.backends.scripted",
 }
-SHOWN = ("codex", "opencode")  # `scripted` is for whoever writes a backend
+SHOWN = ("acp", "claude", "codex", "opencode")  # `scripted` is for whoever writes a backend
 
 
 def names() -> tuple[str, ...]:

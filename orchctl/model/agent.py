@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-HARNESSES = ("codex", "opencode")  # what `spawn -b` takes beside `pty` and `pipe`
+HARNESSES = ("acp", "claude", "codex", "opencode")  # what `spawn -b` takes beside `pty` and `pipe`
 
 
 class Permission(enum.StrEnum):

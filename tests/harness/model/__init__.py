@@ -1,0 +1,1 @@
+"""A model that does what its prompts say, for real agents: loopback only, in the dialects that they speak."""
