@@ -87,13 +87,13 @@ def test_writers_that_go_on_while_it_rolls_lose_no_line(world: World, writers: i
     count = 700  # all lines together are more than two files and less than three
     argv = [sys.executable, "-c", WRITER, world.state]
     running = [subprocess.Popen([*argv, str(number), str(count)]) for number in range(writers)]
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while any(one.poll() is None for one in running):
         roll_log(world.state)
         assert time.monotonic() < end
     assert [one.wait() for one in running] == [0] * writers
     assert os.path.exists(f"{world.state}/supervisor.log.1")
-    lines = world.ok("supervisor", "logs", "-n", "all").splitlines()
+    lines = world.ok("supervisor", "logs", "-n", "all", timeout=300).splitlines()
     for number in range(writers):
         own = [int(found[1]) for line in lines if (found := re.search(rf"writer {number} line (\d+) ", line))]
         assert sorted(own) == list(range(count))
