@@ -128,21 +128,6 @@ def test_a_stream_that_falls_silent_and_does_not_come_back_makes_the_server_usel
     asyncio.run(scene())
 
 
-def test_the_server_owes_while_something_is_asked_of_it(stub: Stub) -> None:
-    async def scene() -> None:
-        host = host_of(stub)
-        async with attended(host):
-            await host.opened("s1", HERE)
-            await begun(host, stub, "s2")
-            assert not host.server.owes
-            stub.hang.add("/session/ses_0/message")
-            host.server.send("s1", Prompt(text="go", once="p1"))
-            await asyncio.to_thread(stub.wait_until_did, "GET", "/session/ses_0/message", 1)
-            assert host.server.owes
-
-    asyncio.run(scene())
-
-
 # -- conversations
 
 
