@@ -124,9 +124,10 @@ def test_a_session_bound_to_a_process_ends_with_it_and_one_with_a_time_after_tha
     owner = subprocess.Popen(["sleep", "1000"])
     stage.spawn("bound", "--bind-pid", str(owner.pid))
     stage.spawn("timed", "--timeout", "1s")
+    stage.spawn("idle", "--idle-timeout", "1s")
     owner.kill()
     owner.wait()
-    for name, reason in (("bound", "killed"), ("timed", "timeout")):
+    for name, reason in (("bound", "killed"), ("timed", "timeout"), ("idle", "idle-timeout")):
         with stage.world.client() as client:
             assert client.wait(name, timeout_s=60).end_reason == reason
 
