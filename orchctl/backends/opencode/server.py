@@ -33,14 +33,13 @@ class OpencodeServer:
         self._models: dict[str, str | None] = {}
         self._lanes: dict[str, asyncio.Queue[_Job]] = {}
         self._wanted: asyncio.Queue[str] = asyncio.Queue()  # lanes that nobody works on yet
-        self._doing = 0
         self._line: Line | None = None
         self._watching: Callable[[], None] | None = None
 
     @property
     def owes(self) -> bool:
-        """Whether something is being asked."""
-        return self._doing > 0
+        """Never to the host: requests and streams have limits of their own, and the first ones take long."""
+        return False
 
     def begin(self) -> None:
         """`attend` says hello, to a server that was taken over as well."""
@@ -129,13 +128,12 @@ class OpencodeServer:
             self._wanted.put_nowait(session)
         self._lanes[session].put_nowait(job)
 
-    async def _do(self, asking: Asking, lane: asyncio.Queue[_Job]) -> None:
+    @staticmethod
+    async def _do(asking: Asking, lane: asyncio.Queue[_Job]) -> None:
         while True:
             job = await lane.get()
-            self._doing += 1
             with understood():
                 await job(asking)
-            self._doing -= 1
 
 
 def _first(error: BaseException) -> BaseException:

@@ -10,15 +10,20 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from orchctl.backends.opencode import records
+from orchctl.backends.opencode.conversation import Conversation
 from orchctl.backends.opencode.translate import Translator
 from orchctl.model.happening import Happening, Reasoning, Text
 
 FOLDER = Path(__file__).parent / "transcripts"
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9]*.ndjson"))
+CUT_OFF = {"50_kill9_during_text", "51_sigterm_during_tool", "52_kill9_pending_permission"}
+HALVES = {"33_gap_reconnect_part1", "33_gap_reconnect_part2"}
+ONE_TURN = [name for name in NAMES if name not in {*CUT_OFF, *HALVES, "25_sync_message_endpoint"}]
 SESSION, DIRECTORY = "ours", "/w/proj/a"
+T = TypeVar("T")
 
 
 @functools.cache
@@ -110,3 +115,47 @@ def said(happenings: list[Happening]) -> dict[str, str]:
         if isinstance(one, Text | Reasoning):
             texts[one.part] = texts.get(one.part, "") + one.text
     return texts
+
+
+def told(name: str) -> list[Happening]:
+    """All that a recording tells."""
+    found = recording(name)
+    return heard(found.translator(), found.lines)
+
+
+def of(kind: type[T], happenings: list[Happening]) -> list[T]:
+    """Those of one kind."""
+    return [one for one in happenings if isinstance(one, kind)]
+
+
+def event(kind: str, **fields: Any) -> bytes:
+    """As the stream of a directory has it."""
+    return json.dumps({"id": "evt_1", "type": kind, "properties": fields}).encode()
+
+
+def a_turn(native: str = "ses_root") -> Translator:
+    """One conversation, in which a prompt has come back as a message and is being worked on."""
+    translator = Translator()
+    translator.know(SESSION, native, DIRECTORY)
+    heard(
+        translator,
+        [
+            records.line(records.POSTING, session=SESSION, once="p1", message="msg_1"),
+            event("message.updated", sessionID=native, info={"id": "msg_1", "sessionID": native, "role": "user"}),
+            event("session.status", sessionID=native, status={"type": "busy"}),
+        ],
+    )
+    return translator
+
+
+def conversation(translator: Translator) -> Conversation:
+    """The one that there is."""
+    found = translator.conversation(SESSION)
+    assert found is not None
+    return found
+
+
+def children_at(found: Recording, end: int) -> dict[str, str]:
+    """Conversations of sub-agents, with those that began them."""
+    infos = [json.loads(line).get("properties", {}).get("info") or {} for line in found.lines[:end]]
+    return {info["id"]: info["parentID"] for info in infos if info.get("parentID") and info["id"].startswith("ses")}

@@ -1,23 +1,21 @@
-"""Recorded traffic, whole and with every kind of gap, as happenings."""
+"""Recorded traffic, and what no recording has, as happenings."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.backends.opencode import records
-from orchctl.backends.opencode.conversation import Conversation
 from orchctl.backends.opencode.translate import Translator
 from orchctl.model.happening import (
     Answered,
     Checkpoint,
     Closed,
     Delivered,
-    Happening,
     Need,
     NeedsInput,
     NotOpened,
@@ -33,50 +31,20 @@ from orchctl.model.happening import (
     Usage,
 )
 from tests.harness.opencode import recorded
-from tests.harness.opencode.recorded import DIRECTORY, SESSION, heard, recording, said
-
-T = TypeVar("T")
-CUT_OFF = {"50_kill9_during_text", "51_sigterm_during_tool", "52_kill9_pending_permission"}
-HALVES = {"33_gap_reconnect_part1", "33_gap_reconnect_part2"}
-ONE_TURN = [name for name in recorded.NAMES if name not in {*CUT_OFF, *HALVES, "25_sync_message_endpoint"}]
-
-
-def told(name: str) -> list[Happening]:
-    """All that a recording tells."""
-    found = recording(name)
-    return heard(found.translator(), found.lines)
-
-
-def of(kind: type[T], happenings: list[Happening]) -> list[T]:
-    """Those of one kind."""
-    return [one for one in happenings if isinstance(one, kind)]
-
-
-def event(kind: str, **fields: Any) -> bytes:
-    """As the stream of a directory has it."""
-    return json.dumps({"id": "evt_1", "type": kind, "properties": fields}).encode()
-
-
-def a_turn(native: str = "ses_root") -> Translator:
-    """One conversation, in which a prompt has come back as a message and is being worked on."""
-    translator = Translator()
-    translator.know(SESSION, native, DIRECTORY)
-    heard(
-        translator,
-        [
-            records.line(records.POSTING, session=SESSION, once="p1", message="msg_1"),
-            event("message.updated", sessionID=native, info={"id": "msg_1", "sessionID": native, "role": "user"}),
-            event("session.status", sessionID=native, status={"type": "busy"}),
-        ],
-    )
-    return translator
-
-
-def conversation(translator: Translator) -> Conversation:
-    """The one that there is."""
-    found = translator.conversation(SESSION)
-    assert found is not None
-    return found
+from tests.harness.opencode.recorded import (
+    DIRECTORY,
+    ONE_TURN,
+    SESSION,
+    a_turn,
+    children_at,
+    conversation,
+    event,
+    heard,
+    of,
+    recording,
+    said,
+    told,
+)
 
 
 @pytest.mark.parametrize("name", ONE_TURN)
@@ -115,131 +83,6 @@ def test_the_text_is_what_the_server_has_in_the_end(name: str) -> None:
     assert {key: texts[key] for key in shown} == shown
     hidden = set(complete) - set(texts)
     assert name in ("24_second_prompt_while_busy", "39_summarize_compaction") or not hidden
-
-
-# -- gaps
-
-
-def status_at(found: recorded.Recording, end: int) -> dict[str, Any]:
-    """What `GET /session/status` would have said."""
-    status: dict[str, Any] = {}
-    for line in found.lines[:end]:
-        one = json.loads(line)
-        fields = one.get("properties", {})
-        if fields.get("sessionID") == found.native and one.get("type") == "session.status":
-            status = fields["status"]
-    return {} if status.get("type") == "idle" else status
-
-
-def messages_at(found: recorded.Recording, end: int) -> list[dict[str, Any]]:
-    """What `GET /session/ID/message` would have said, of sub-agents too: an open text is empty there."""
-    messages: dict[str, dict[str, Any]] = {}
-    for line in found.lines[:end]:
-        one = json.loads(line)
-        if "type" in one:
-            recorded.upsert(messages, one)
-    return [message for message in messages.values() if message["info"]]
-
-
-def requests_at(found: recorded.Recording, end: int) -> tuple[list[Any], list[Any]]:
-    """What was asked and not replied to."""
-    permissions: dict[str, Any] = {}
-    questions: dict[str, Any] = {}
-    for line in found.lines[:end]:
-        one = json.loads(line)
-        fields = one.get("properties", {})
-        if one.get("type") == "permission.asked":
-            permissions[fields["id"]] = fields
-        elif one.get("type") == "question.asked":
-            questions[fields["id"]] = fields
-        elif one.get("type") in ("permission.replied", "question.replied", "question.rejected"):
-            permissions.pop(fields["requestID"], None)
-            questions.pop(fields["requestID"], None)
-    return list(permissions.values()), list(questions.values())
-
-
-def children_at(found: recorded.Recording, end: int) -> dict[str, str]:
-    """Conversations of sub-agents, with those that began them."""
-    infos = [json.loads(line).get("properties", {}).get("info") or {} for line in found.lines[:end]]
-    return {info["id"]: info["parentID"] for info in infos if info.get("parentID") and info["id"].startswith("ses")}
-
-
-def read_at(found: recorded.Recording, end: int, **more: Any) -> bytes:
-    """All that is read after a gap."""
-    permissions, questions = requests_at(found, end)
-    return records.line(
-        records.READ,
-        session=SESSION,
-        status=status_at(found, end),
-        messages=messages_at(found, end),
-        permissions=permissions,
-        questions=questions,
-        children=children_at(found, end),
-        **more,
-    )
-
-
-@given(data=st.data())
-@settings(max_examples=300, deadline=None)
-def test_any_gap_that_is_closed_by_reading_changes_nothing_in_what_was_said(data: st.DataObject) -> None:
-    found = recording(data.draw(st.sampled_from(ONE_TURN)))
-    first = next(n for n, line in enumerate(found.lines) if b'"posting"' in line) + 1
-    lost_from = data.draw(st.integers(first, len(found.lines)))
-    lost_to = data.draw(st.integers(lost_from, len(found.lines)))
-    read_when = data.draw(st.integers(lost_to, len(found.lines)))  # live events wait while it is read
-    translator = found.translator()
-    happenings = heard(translator, found.lines[:lost_from])
-    happenings += heard(translator, [records.line(records.CONNECTED, directory=DIRECTORY), read_at(found, read_when)])
-    happenings += heard(translator, found.lines[lost_to:])
-    if conversation(translator).turn is not None:  # its end was among what is lost
-        happenings += heard(translator, [read_at(found, len(found.lines), last=True)])
-    whole = heard(found.translator(), found.lines)
-    closed = {
-        part["id"]
-        for message in found.messages
-        for part in message["parts"]
-        if part.get("time", {}).get("end") or "text" not in part
-    }
-    assert {k: v for k, v in said(happenings).items() if k in closed} == {
-        k: v for k, v in said(whole).items() if k in closed
-    }
-    assert len(of(TurnStarted, happenings)) == len(of(TurnEnded, happenings)) == len(of(Delivered, happenings)) == 1
-    assert of(TurnEnded, happenings)[0].end == of(TurnEnded, whole)[0].end or "deleted" in str(of(TurnEnded, whole))
-    ends = [tool.id for tool in of(Tool, happenings) if tool.phase is Phase.FINISHED]
-    assert len(ends) == len(set(ends))
-    assert [tool.id for tool in of(Tool, happenings) if tool.phase is Phase.STARTED] == list(
-        dict.fromkeys(tool.id for tool in of(Tool, happenings))
-    )
-    assert set(ends) == {tool.id for tool in of(Tool, whole) if tool.phase is Phase.FINISHED}
-    asked = [need.request for need in of(NeedsInput, happenings)]
-    assert len(asked) == len(set(asked))
-    assert {one.request for one in of(Answered, happenings)} == set(asked)
-
-
-@pytest.mark.parametrize("name", ONE_TURN)
-def test_what_is_heard_again_after_a_turn_tells_nothing(name: str) -> None:
-    found = recording(name)
-    translator = found.translator()
-    heard(translator, found.lines)
-    again = heard(translator, [line for line in found.lines if b'"orchctl"' not in line])
-    assert [one for one in again if not isinstance(one, Trouble)] == []
-
-
-def test_the_real_gap_is_closed_by_the_whole_text() -> None:
-    before, after = recording("33_gap_reconnect_part1"), recording("33_gap_reconnect_part2")
-    assert before.native == after.native
-    answers = {row["get"]: row["answer"] for row in recorded.rows("33_gap_reconnect_part2") if "get" in row}
-    translator = before.translator()
-    happenings = heard(translator, before.lines)
-    some = "".join(said(happenings).values())
-    assert some.endswith("tick-5 ") or "tick-0" in some
-    read = records.line(
-        records.READ, session=SESSION, status=answers["status"][before.native], messages=answers["message"]
-    )
-    events = [line for line in after.lines if b'"posting"' not in line]
-    happenings += heard(translator, [records.line(records.CONNECTED, directory=DIRECTORY), read, *events])
-    assert "".join(said(happenings).values()) == "".join(f"tick-{n} " for n in range(30))
-    assert [one.end for one in of(TurnEnded, happenings)] == [TurnEnd.COMPLETED]
 
 
 # -- turns
