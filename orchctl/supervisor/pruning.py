@@ -10,6 +10,7 @@ from orchctl.errors import Conflict
 from orchctl.protocol.messages import Prune, Pruned
 from orchctl.store import pruning
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.session import SERVER
 
 
 class Pruning:
@@ -47,13 +48,19 @@ class Pruning:
         known = await asyncio.to_thread(self._look, candidates)
         going = candidates if asked.sessions else _overdue(known, asked, time.time())
         count = sum(known[session][1] for session in going)
+        shown = [session for session in going if not self._is_server(session)]
         for session in live:
             count += session.view().output.kept_bytes
             if not asked.dry_run:
                 session.pair.trim(0)
         if not asked.dry_run:
             await asyncio.to_thread(self._take_away, going, asked.output)
-        return Pruned(sessions=(*going, *(session.spec.id for session in live)), output_bytes=count)
+        return Pruned(sessions=(*shown, *(session.spec.id for session in live)), output_bytes=count)
+
+    def _is_server(self, session: str) -> bool:
+        """An agent server's own goes like any other, and nobody ever saw it."""
+        view = self._app.registry.archive.view(session)
+        return view is not None and view.backend == SERVER
 
     def _look(self, sessions: Iterable[str]) -> dict[str, tuple[float, int]]:
         for session in sessions:

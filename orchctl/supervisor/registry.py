@@ -238,7 +238,6 @@ class Registry:
     async def _begin(self, session: SupervisedSession, talk: Talk) -> None:
         """A conversation; one that cannot be begun leaves nothing behind."""
         self.lives.hold(session)
-        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, None)))
         try:
             await self.lives.open(talk)
         except BaseException:
@@ -248,6 +247,7 @@ class Registry:
             self._house.teller.forget(session.spec.id)
             self._store.remove(session.spec.id)
             raise
+        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, None)))
 
     async def _start_server(self, spec: Spec, env: dict[str, str], prepare: Callable[[str], None]) -> SupervisedSession:
         """The process of an agent server, as a session that nobody sees."""

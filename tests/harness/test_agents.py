@@ -1,4 +1,4 @@
-"""What holds for conversations beside the contract: what is kept of them, what becomes of lost prompts, mixed fleets."""
+"""What holds for conversations beside the contract: what is kept, what becomes of lost prompts, mixed fleets."""
 
 from __future__ import annotations
 
@@ -124,9 +124,10 @@ def test_a_session_bound_to_a_process_ends_with_it_and_one_with_a_time_after_tha
     owner = subprocess.Popen(["sleep", "1000"])
     stage.spawn("bound", "--bind-pid", str(owner.pid))
     stage.spawn("timed", "--timeout", "1s")
+    stage.spawn("idle", "--idle-timeout", "1s")
     owner.kill()
     owner.wait()
-    for name, reason in (("bound", "killed"), ("timed", "timeout")):
+    for name, reason in (("bound", "killed"), ("timed", "timeout"), ("idle", "idle-timeout")):
         with stage.world.client() as client:
             assert client.wait(name, timeout_s=60).end_reason == reason
 
@@ -136,6 +137,6 @@ def test_what_only_programs_can_do_is_refused(stage: Stage) -> None:
     for words in (("resize", "it", "80x24"), ("pause", "it"), ("signal", "it", "INT"), ("restart", "it")):
         refused = stage.world.run(*words, "--json")
         assert (refused.returncode, json.loads(refused.stderr)["code"]) == (5, "not-a-program"), words
-    for words in (("--restart", "always"), ("--profile", "it", "--permission", "maybe")):
-        assert stage.world.run("spawn", "--profile", "it", *words).returncode == 2
+    for option in ("--restart=always", "--permission=maybe"):
+        assert stage.world.run("spawn", "--profile", "it", option).returncode == 2
     assert stage.world.run("spawn", "--profile", "it", "-w", "/nowhere").returncode == 2

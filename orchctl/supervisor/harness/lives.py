@@ -46,7 +46,7 @@ class Lives:
         self._house = house
         self._tasks = tasks
         self._fetch = fetch
-        self.servers = Servers(house, tasks, start, fetch)
+        self.servers = Servers(house, tasks, start, fetch, self._renewed)
 
     def resolved(self, asked: SpawnSession) -> SpawnSession:
         """The same with its backend: where only a profile is given, that says which."""
@@ -99,6 +99,14 @@ class Lives:
         """Go on with what the last supervisor had."""
         self.servers.adopt(sessions)
 
+    def _renewed(self, talk: Talk) -> Talk:
+        """The same conversation as its files tell it, after they could not be written."""
+        session = talk.session
+        talk.close()
+        session.talk = Talk(session, talk.agent, self._house.store.folder(talk.id))
+        self.hold(session)
+        return session.talk
+
     async def open(self, talk: Talk) -> None:
         """Until it takes prompts."""
         await self.servers.connect(talk)
@@ -143,6 +151,7 @@ class Lives:
         talk.close()
         if session.unpaired is not None:
             session.unpaired.ended.set()
+            session.unpaired.gone.set()
         session.news.tell()
 
     async def _leave(self, talk: Talk, grace_s: float) -> None:
@@ -166,6 +175,8 @@ class Lives:
                 continue
             if spec.timeout_s is not None and now - (session.run.started_at or now) >= spec.timeout_s:
                 self.end_soon(talk, 5.0, "timeout")
+            elif spec.idle_s is not None and time.monotonic() - talk.active_at >= spec.idle_s:
+                self.end_soon(talk, 5.0, "idle-timeout")
             elif talk.state.current is not None and talk.is_unheard(self._house.config.server_answer_s):
                 talk.give_up_on_prompt()
             elif spec.bind_pid is not None and _ticks(spec.bind_pid) != spec.bind_ticks:

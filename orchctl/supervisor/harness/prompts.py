@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from orchctl.supervisor.app import Supervisor
 
 PROMPT_BYTES = 1 << 20
+ONCE = 256  # characters of a prompt's name
 SHOWN = 4096  # characters of a prompt where it is told of; `harness.jnl` has all of it
 SPOOLED = "t"  # as the handler of commands calls a text that was put in place before
 EXIT = {TurnEnd.COMPLETED: 0, TurnEnd.FAILED: 1, TurnEnd.INTERRUPTED: 1}
@@ -28,6 +29,8 @@ EXIT = {TurnEnd.COMPLETED: 0, TurnEnd.FAILED: 1, TurnEnd.INTERRUPTED: 1}
 async def say(app: Supervisor, session: SupervisedSession, text: str, *, once: str, who: str) -> Said:
     """Have it delivered, or find what became of it when it was asked for before."""
     _check(text)
+    if not 0 < len(once) <= ONCE or not once.isprintable():
+        raise BadInput(f"the name of a prompt is 1 to {ONCE} printable characters", code="bad-once")
     talk = session.talk
     if talk is None or session.closed or talk.ending:
         raise NoSuchSession(f"the session {session.run.name or session.spec.id} has ended", code="session-ended")

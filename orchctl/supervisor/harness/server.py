@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from orchctl.backends.interface import Harness, Profile, Server
 from orchctl.core import layout
@@ -44,6 +45,7 @@ class HeldServer:
         self.harness = harness
         self.profile = profile
         self.version: str | None = None
+        self.known: dict[str, Any] = {}  # what is kept of it in `server.json`
         self.talks: dict[str, Talk] = {}
         self.greeted = asyncio.Event()  # it takes conversations
         self.greeted_once = False  # it came up, and may come up again
@@ -186,6 +188,8 @@ class HeldServer:
         self.position, self._heard_at = end, time.monotonic()
         try:
             self.backend.hear(line)
+        except OSError:  # what it means cannot be written down now: all of it again, when there is room
+            raise
         except Exception:  # one line that a backend cannot take must not cost all conversations
             log.exception("server %s: a line of %d bytes was not understood", self.id, len(line))
         while self._afterwards:

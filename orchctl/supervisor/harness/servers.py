@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 STDERR_SHOWN = 2000
 OPEN_S = 60.0
+AGAIN_S = 1.0  # until a full disk is tried again
 _REDIRECT = 'exec "$@" 2>>"$0"'  # what it complains about goes to a file: its stdout is for messages alone
 
 
 class Servers:
-    """By key. `start` starts a session's program, `fetch` gives a server's session that is there."""
+    """By key. `start` starts a session's program, `fetch` gives a server's session that is there, `renew` reads a
+    conversation from disk again.
+    """
 
     def __init__(
         self,
@@ -42,7 +46,9 @@ class Servers:
         tasks: asyncio.TaskGroup,
         start: Callable[[Spec, dict[str, str], Callable[[str], None]], Any],
         fetch: Callable[[str], SupervisedSession | None],
+        renew: Callable[[Talk], Talk],
     ) -> None:
+        self._renew = renew
         self._house = house
         self._tasks = tasks
         self._start_session = start
@@ -70,7 +76,7 @@ class Servers:
     def _take_over(self, server: str, talks: list[Talk]) -> None:
         session = self._fetch(server)
         known = read_server(self._folder(server))
-        if session is None or known is None or not talks:
+        if session is None or known is None or not talks:  # nobody to go on with, or nothing to go on for
             if session is not None and not session.closed:
                 self._tasks.create_task(guarded(f"server {server}", _end(session)))
             for talk in talks:
@@ -163,6 +169,7 @@ class Servers:
 
         session = await self._start_session(spec, {**env, **launch.env}, prepare)
         held = HeldServer(session, harness, profile, launch.notes, folder)
+        held.known = known
         self._hold(key, held, adopted=False)
         return held
 
@@ -171,15 +178,33 @@ class Servers:
         self._tasks.create_task(guarded(f"server {held.id}", self._tend(key, held, adopted=adopted)))
 
     async def _tend(self, key: str, held: HeldServer, *, adopted: bool) -> None:
+        trouble: OSError | None = None
         try:
             await held.run(adopted=adopted, silent_s=lambda: self._house.config.server_answer_s)
+        except* OSError as errors:
+            trouble = next((one for one in errors.exceptions if isinstance(one, OSError)), OSError("unknown"))
         finally:
             if self._held.get(key) is held:
                 del self._held[key]
+        if trouble is not None:
+            await self._hear_again(held, trouble)
+            return
         for talk in list(held.talks.values()):
             talk.broke(held.why)
             if held.greeted_once:
                 self._connect_soon(talk)
+
+    async def _hear_again(self, held: HeldServer, trouble: OSError) -> None:
+        """As a new supervisor would: the server goes on, and its log has everything."""
+        for talk in held.talks.values():
+            talk.session.pair.stalled = trouble.strerror or "the disk does not take it"
+            talk.session.look()
+        await asyncio.sleep(AGAIN_S)
+        talks = [self._renew(talk) for talk in held.talks.values()]
+        for talk in talks:
+            talk.session.pair.stalled = ""
+            talk.session.look()
+        self._take_over(held.id, talks)
 
     def _connect_soon(self, talk: Talk) -> None:
         """Resumed at once; if that fails, with the next prompt."""
@@ -202,7 +227,10 @@ class Servers:
             raise Conflict(f"{held.harness.name} did not say hello in {OPEN_S:.0f} s", code="server-hangs") from None
         if held.ended.is_set():
             raise Conflict(f"{held.harness.name} ended before it said hello{self._complaint(held)}", code="server-died")
-        held.greeted_once = True
+        if not held.greeted_once:
+            held.greeted_once = True
+            with contextlib.suppress(OSError):
+                put_server(self._folder(held.id), {**held.known, "version": held.version})
 
     async def _opened(self, talk: Talk, held: HeldServer) -> None:
         try:

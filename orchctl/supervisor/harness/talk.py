@@ -58,7 +58,7 @@ class Talk:
         self._writing = False
         self.connecting = asyncio.Lock()
         self.ending = False
-        self._since = time.monotonic()
+        self._since = self.active_at = time.monotonic()
 
     @property
     def id(self) -> str:
@@ -105,6 +105,7 @@ class Talk:
         elif taken.text:
             self._open_transcript()
             self._transcript.add(taken.text)
+            self.active_at = time.monotonic()
             self.session.grew = True
             self.session.news.tell()
         return True
@@ -249,6 +250,7 @@ class Talk:
         self._tell()
 
     def _tell(self) -> None:
+        self.active_at = time.monotonic()
         self.session.grew = True
         self.session.tell()
         self.session.news.tell()
