@@ -473,7 +473,7 @@ complete -c orchctl -n '__orchctl_at \'pending\'' -s q -l quiet -d 'Ids only in 
 complete -c orchctl -n '__orchctl_at \'pending\'' -s h -l help -d 'Show this message and exit.'
 complete -c orchctl -n '__orchctl_argument \'pending\' 1+' -f -k -a '(__orchctl_candidates live-many)'
 
-complete -c orchctl -n '__orchctl_at \'approve\'' -l request -r -f -d 'Which of several; \'orchctl pending\' shows them.'
+complete -c orchctl -n '__orchctl_at \'approve\'' -l request -r -f -d 'Which of several that are pending.'
 complete -c orchctl -n '__orchctl_at \'approve\'' -l always -d 'And the like of it from now on, where the harness knows that.'
 complete -c orchctl -n '__orchctl_at \'approve\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'approve\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
@@ -481,14 +481,14 @@ complete -c orchctl -n '__orchctl_at \'approve\'' -s q -l quiet -d 'Ids only in 
 complete -c orchctl -n '__orchctl_at \'approve\'' -s h -l help -d 'Show this message and exit.'
 complete -c orchctl -n '__orchctl_argument \'approve\' 1' -f -k -a '(__orchctl_candidates live)'
 
-complete -c orchctl -n '__orchctl_at \'deny\'' -l request -r -f -d 'Which of several; \'orchctl pending\' shows them.'
+complete -c orchctl -n '__orchctl_at \'deny\'' -l request -r -f -d 'Which of several that are pending.'
 complete -c orchctl -n '__orchctl_at \'deny\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'deny\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
 complete -c orchctl -n '__orchctl_at \'deny\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
 complete -c orchctl -n '__orchctl_at \'deny\'' -s h -l help -d 'Show this message and exit.'
 complete -c orchctl -n '__orchctl_argument \'deny\' 1' -f -k -a '(__orchctl_candidates live)'
 
-complete -c orchctl -n '__orchctl_at \'answer\'' -l request -r -f -d 'Which of several; \'orchctl pending\' shows them.'
+complete -c orchctl -n '__orchctl_at \'answer\'' -l request -r -f -d 'Which of several that are pending.'
 complete -c orchctl -n '__orchctl_at \'answer\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'answer\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
 complete -c orchctl -n '__orchctl_at \'answer\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'

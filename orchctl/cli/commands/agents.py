@@ -13,7 +13,7 @@ from orchctl.cli.tables import age
 from orchctl.client.views import one_line
 from orchctl.model.agent import Pending
 
-_request = click.option("--request", metavar="ID", help="Which of several; 'orchctl pending' shows them.")
+_request = click.option("--request", metavar="ID", help="Which of several that are pending.")
 
 
 @click.command("pending")
