@@ -44,8 +44,8 @@ class AcpServer:
 
     @property
     def owes(self) -> bool:
-        """A turn may be silent for minutes; everything else is answered soon, an interrupt too."""
-        return self._peer.owed or bool(self._due) or bool(self._stopping)
+        """A turn may be silent for minutes, and a beginning has a time of its own; a mark is refused at once."""
+        return bool(self._due) or bool(self._stopping)
 
     def begin(self) -> None:
         """Say hello."""

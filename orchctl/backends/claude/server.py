@@ -31,8 +31,8 @@ class ClaudeServer:
 
     @property
     def owes(self) -> bool:
-        """A turn may be silent for minutes; everything else is answered at once."""
-        return bool(self._due) or self._stopping
+        """A turn may be silent for minutes, and a beginning has a time of its own; all else is answered at once."""
+        return (self._opened and bool(self._due)) or self._stopping
 
     def begin(self) -> None:
         """Say hello."""

@@ -48,6 +48,7 @@ def qwen(world: World) -> Iterator[Kit]:
         json.dump(SETTINGS, file)
     with model() as served:
         env = {"HOME": home, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{served.url}/v1", "OPENAI_MODEL": "fake-1"}
-        given = ", ".join(f'{name} = "{value}"' for name, value in {**env, "NO_PROXY": "127.0.0.1"}.items())
+        env |= {"NO_PROXY": "127.0.0.1", "QWEN_CODE_NO_RELAUNCH": "1"}  # one process, so that tests can stop it
+        given = ", ".join(f'{name} = "{value}"' for name, value in env.items())
         argv = json.dumps([*program, "--acp", "--auth-type=openai"])
         yield Kit(profile="it", config=f'[profiles.it]\nharness = "acp"\nargv = {argv}\nenv = {{{given}}}\n')

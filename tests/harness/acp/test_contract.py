@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
@@ -153,6 +155,31 @@ class TestQwen(Contract):
     def kit(self, world: World) -> AbstractContextManager[Kit]:
         """Qwen Code."""
         return kits.qwen(world)
+
+    def test_a_conversation_goes_on_in_another_session(self, stage: Stage) -> None:
+        """In the same directory: it cannot close a conversation, and moves none that it holds to another directory."""
+        stage.spawn()
+        stage.says(stage.kit.say("first"))
+        native = stage.agent()["native"]["id"]
+        stage.world.ok("kill", "it")
+        place = ("-w", stage.folder(), "--name", "again")
+        stage.world.ok("spawn", "--profile", stage.kit.profile, *place, "--resume", native)
+        assert "prompt number 2" in stage.says(stage.kit.recall(), "again")
+        assert stage.agent("again")["native"]["id"] == native
+
+    def test_a_server_that_hangs_is_replaced(self, stage: Stage) -> None:
+        """By itself it is silent for some seconds now and then."""
+        stage.kit.patient_s = 20.0
+        stage.kit.prepare(stage.world)
+        stage.spawn()
+        stage.says(stage.kit.say("before"))
+        with stage.working(stage.kit.stay()) as running:
+            stopped = stage.server()
+            os.kill(stopped, signal.SIGSTOP)
+            stage.world.ok("interrupt", "it")
+            assert running.wait(60) == 1
+        assert "fine" in stage.says(stage.kit.say("fine"))
+        assert stage.server() != stopped
 
 
 @pytest.mark.skipif(kits.qwen_program() is None, reason="qwen-code is not installed; .ci/harnesses qwen does that")
