@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterable
 
+from orchctl.core import layout
 from orchctl.errors import Conflict
 from orchctl.protocol.messages import Prune, Pruned
 from orchctl.store import pruning
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.session import SERVER
 
 
 class Pruning:
@@ -59,8 +60,7 @@ class Pruning:
 
     def _is_server(self, session: str) -> bool:
         """An agent server's own goes like any other, and nobody ever saw it."""
-        view = self._app.registry.archive.view(session)
-        return view is not None and view.backend == SERVER
+        return os.path.exists(f"{self._folder(session)}/{layout.SERVER}")
 
     def _look(self, sessions: Iterable[str]) -> dict[str, tuple[float, int]]:
         for session in sessions:
