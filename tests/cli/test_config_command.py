@@ -39,6 +39,7 @@ def test_every_setting_is_shown_with_its_origin_and_nothing_is_made_for_it(world
         "retention.ended": ("7d", "default"),
         "retention.events": ("256M", "default"),
         "retention.events_age": ("30d", "default"),
+        "detach_keys": ("ctrl-\\\\,ctrl-d", "default"),
         "harness.idle": ("10m", "default"),
         "harness.answer": ("1m", "default"),
         "limits.total": ("none", "default"),

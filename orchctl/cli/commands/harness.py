@@ -12,7 +12,14 @@ from orchctl.model.agent import HarnessStatus
 
 @click.group("harness")
 def harness_command() -> None:
-    """Look at the agent harnesses: programs whose servers hold conversations."""
+    """Look at the agent harnesses: programs whose servers hold conversations.
+
+    \b
+    orchctl harness list
+
+    \b
+    Exit codes: 0; 2 usage; 8 no supervisor answers.
+    """
 
 
 @harness_command.command("list")

@@ -17,7 +17,15 @@ from orchctl.model.lease import Lease, Viewer
 
 @click.group("lease")
 def lease_command() -> None:
-    """Say who may type into a session. While somebody holds its lease, others may only look on."""
+    """Say who may type into a session. While somebody holds its lease, others may only look on.
+
+    \b
+    orchctl lease show work
+    token=$(orchctl lease take --ttl 5m work); orchctl send work --lease "$token" hello
+
+    \b
+    Exit codes: 0; 2 usage; 3 no such session; 5 another holds it, or nobody; 8 no supervisor answers.
+    """
 
 
 @lease_command.command("show")
