@@ -109,7 +109,7 @@ class Contract:
         stage.world.ok("deny", "it")
         stage.world.ok("wait", "it", "--for", "turn")
         assert stage.touched("file") == 0
-        assert "as you like" in stage.tells()
+        assert ("as you like" in stage.tells()) is stage.kit.goes_on
         assert [one["ok"] for one in stage.events("tool") if one["phase"] == "finished"] == [False]
 
     def test_permission_allow_and_deny_reply_by_themselves(self, stage: Stage) -> None:

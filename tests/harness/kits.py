@@ -25,6 +25,7 @@ class Kit:
     env: dict[str, str] = field(default_factory=dict)
     can_die: bool = False  # prompts can have the server itself die, hang or talk nonsense
     asks_questions: bool = True
+    goes_on: bool = True  # with its turn, when it is denied something
     patient_s: float = 60.0  # how long a server that owes may be silent; short ones are for tests of just that
 
     def say(self, text: str) -> str:

@@ -59,8 +59,9 @@ class Stage:
         return [json.loads(line) for line in lines]
 
     def tells(self, name: str = "it") -> str:
-        """All of the transcript."""
-        return self.world.ok("tail", "-n", "all", name)
+        """All of the transcript but the prompts in it."""
+        lines = self.world.ok("tail", "-n", "all", name).splitlines()
+        return "\n".join(line for line in lines if not line.startswith("> "))
 
     def touched(self, file: str, name: str = "it") -> int:
         """How often the agent has added its line to a file."""
@@ -84,8 +85,7 @@ class Stage:
         """A turn under way, in which the agent has said or asked something."""
         before = len(self.tells(name))
         running = self.world.start("exec", name, prompt, stderr=subprocess.PIPE)
-        shown = len(prompt) + 2 * len(prompt.splitlines())
-        until(lambda: len(self.tells(name)) > before + shown + 2, "the agent says nothing")
+        until(lambda: len(self.tells(name)) > before + 2, "the agent says nothing")
         try:
             yield running
         finally:
