@@ -286,7 +286,7 @@ _orchctl_value() {
             value='=ABRT,ALRM,BUS,CHLD,CONT,FPE,HUP,ILL,INT,KILL,PIPE,PROF,QUIT,SEGV,STOP,SYS,TERM,TRAP,TSTP,TTIN,TTOU,URG,USR1,USR2,VTALRM,WINCH,XCPU,XFSZ'
             ;;
         'events --type')
-            value='=session.state,command,input,error,gap,lease,limit,turn,tool,reasoning,needs-input,answered'
+            value='=session.state,output,command,input,error,gap,lease,limit,turn,tool,reasoning,needs-input,answered,checkpoint'
             ;;
         *) return 1 ;;
     esac

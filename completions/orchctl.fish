@@ -669,7 +669,7 @@ complete -c orchctl -n '__orchctl_argument \'verify\' 1+' -f -k -a '(__orchctl_c
 
 complete -c orchctl -n '__orchctl_at \'events\'' -s f -l follow -d 'Go on with what happens from now on.'
 complete -c orchctl -n '__orchctl_at \'events\'' -l since -r -f -d 'Where to begin.'
-complete -c orchctl -n '__orchctl_at \'events\'' -l type -r -f -a 'session.state command input error gap lease limit turn tool reasoning needs-input answered' -d 'Only these; repeatable.'
+complete -c orchctl -n '__orchctl_at \'events\'' -l type -r -f -a 'session.state output command input error gap lease limit turn tool reasoning needs-input answered checkpoint' -d 'Only these; repeatable.'
 complete -c orchctl -n '__orchctl_at \'events\'' -l exec -r -f -d 'Run CMD in a shell for each event, which is on its stdin.'
 complete -c orchctl -n '__orchctl_at \'events\'' -s m -l manager -r -f -k -a '(__orchctl_candidates managers)' -d 'Those of a manager and below.'
 complete -c orchctl -n '__orchctl_at \'events\'' -s l -l label -r -f -d 'Those with this label.'

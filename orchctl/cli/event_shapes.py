@@ -90,6 +90,37 @@ class ErrorEvent(AnEvent):
 
 
 @shape
+class OutputEvent:
+    """Output came: bytes `offset` up to but not including `end`, of a conversation with its text. It has no number."""
+
+    type: Literal["output"]
+    time: float
+    session: str
+    run: int
+    managed_by: str
+    backend: str
+    who: str
+    offset: int
+    end: int
+    text: str = ""
+
+
+@shape
+class OutputGapEvent:
+    """In the place of output that is no longer kept: bytes `first` up to but not including `end`."""
+
+    type: Literal["gap"]
+    time: float
+    session: str
+    run: int
+    managed_by: str
+    backend: str
+    who: str
+    first: int
+    end: int
+
+
+@shape
 class GapEvent(AnEvent):
     """Output that is no longer kept: bytes `first` up to but not including `end`."""
 
@@ -151,6 +182,8 @@ Event = (
     | InputEvent
     | LeaseEvent
     | ErrorEvent
+    | OutputEvent
+    | OutputGapEvent
     | GapEvent
     | LimitEvent
     | UpkeepEvent

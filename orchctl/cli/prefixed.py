@@ -13,7 +13,7 @@ from orchctl.model.session import Session
 from orchctl.model.stream import Chunk
 
 if TYPE_CHECKING:
-    from orchctl.client.several import Reader
+    from orchctl.client.several import AnyReader
 
 LINE_LIMIT = 1 << 16  # a longer line is shown in parts
 
@@ -41,18 +41,18 @@ class Prefixed:
         """Room for their names."""
         self._width = max([self._width, *(len(_name(session)) for session in sessions)])
 
-    def take(self, reader: Reader, chunk: Chunk) -> None:
+    def take(self, reader: AnyReader, chunk: Chunk) -> None:
         """Show the lines that it ends."""
         member = self._member(reader.session)
         self._show(reader, member, member.view.feed(chunk.data))
 
-    def end(self, reader: Reader) -> None:
+    def end(self, reader: AnyReader) -> None:
         """Show what is left of it."""
         member = self._member(reader.session)
         self._show(reader, member, member.view.end())
         self._flush(reader, member)
 
-    def silence(self, readers: list[Reader]) -> None:
+    def silence(self, readers: list[AnyReader]) -> None:
         """Nothing has come for a moment: a prompt, or the beginning of a line, is shown as it is."""
         for reader in readers:
             self._flush(reader, self._member(reader.session))
@@ -72,7 +72,7 @@ class Prefixed:
             self.expect([session])
         return self._members[session.id]
 
-    def _show(self, reader: Reader, member: _Member, text: bytes) -> None:
+    def _show(self, reader: AnyReader, member: _Member, text: bytes) -> None:
         *lines, rest = (member.line + text).split(b"\n")
         front = self._front(reader, member)
         shown = b""
@@ -84,7 +84,7 @@ class Prefixed:
         if len(rest) > LINE_LIMIT:
             self._flush(reader, member)
 
-    def _flush(self, reader: Reader, member: _Member) -> None:
+    def _flush(self, reader: AnyReader, member: _Member) -> None:
         if member.line:
             write_all(1, self._begin(reader.session.id, self._front(reader, member)) + member.line)
             member.line, self._open = b"", reader.session.id
@@ -95,7 +95,7 @@ class Prefixed:
             return b""
         return (b"" if self._open is None else b"\n") + front
 
-    def _front(self, reader: Reader, member: _Member) -> bytes:
+    def _front(self, reader: AnyReader, member: _Member) -> bytes:
         name = f"{_name(reader.session):<{self._width}} | " if self._prefix else ""
         time = f"{clock(reader.time_of_next)} " if self._times else ""
         return f"{time}{paint(name, member.colour, on=self._colour)}".encode()

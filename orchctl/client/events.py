@@ -19,6 +19,7 @@ class EventReading:
     def __init__(self, asked: ReadEvents) -> None:
         self._asked = asked
         self._over = False
+        self._places = dict(asked.places)  # how far the output of each session was read
 
     def _hear(self, item: Answer) -> Iterator[dict[str, Any]]:
         """The events in it; each counts as read once the next is asked for."""
@@ -27,13 +28,22 @@ class EventReading:
         for text in item.events:
             event: dict[str, Any] = json.loads(text)
             yield event
-            if "seq" in event:
-                self._go_on(event["seq"] + 1)
+            self._read_event(event)
         self._go_on(item.next_seq)
         self._over = not item.more
 
+    def _read_event(self, event: dict[str, Any]) -> None:
+        if "seq" in event:
+            self._go_on(event["seq"] + 1)
+            if event["type"] == "session.state" and event["state"] == "closed":
+                self._places.pop(event["session"], None)
+        elif event.get("session") is not None:  # output, or a range of it that is gone
+            self._places[event["session"]] = event["end"]
+
     def _go_on(self, seq: int) -> None:
-        self._asked = dataclasses.replace(self._asked, since_seq=seq, since_unix_s=None)
+        self._asked = dataclasses.replace(
+            self._asked, since_seq=seq, since_unix_s=None, lines=None, places=dict(self._places)
+        )
 
 
 class EventStream(EventReading):

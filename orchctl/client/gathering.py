@@ -55,10 +55,11 @@ class Gathering(Waits):
         times: bool = False,
         ended_too: bool = True,
         quiet_s: float | None = None,
+        stories: bool = False,
     ) -> SeveralOutputs:
         """The logs of several sessions as one iterator; with `follow`, new members of the selection join.
 
-        With `quiet_s`, silence of that length is told too.
+        With `quiet_s`, silence of that length is told too. With `stories`, conversations come as their events.
         """
         from orchctl.client.several import SeveralOutputs
         from orchctl.core.selection import chooses
@@ -86,6 +87,7 @@ class Gathering(Waits):
             join=join if follow and selection.open else None,
             since=begun,
             quiet_s=quiet_s,
+            stories=stories,
         )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from orchctl.client.connection import Connection
 from orchctl.client.many import Item, Many
 from orchctl.client.output import OutputReading
+from orchctl.client.story import Story
 from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
@@ -21,7 +23,8 @@ from orchctl.protocol.messages import (
 )
 
 _EVENTS = "events"  # no session has this id
-Piece = Chunk | Gap | None
+Event = dict[str, Any]
+Piece = Chunk | Gap | Event | None
 
 
 class Reader(OutputReading):
@@ -37,10 +40,13 @@ class Reader(OutputReading):
         """As asked at first; later from where it stands."""
         return self._request()
 
-    def take(self, item: Answer | Data) -> tuple[bool, Piece]:
+    def take(self, item: Answer | Data) -> tuple[bool, Chunk | Gap | None]:
         """Whether it was the end, and the piece of output that it is."""
         piece = self._hear(item)
         return self._over, piece
+
+
+AnyReader = Reader | Story
 
 
 class SeveralOutputs:
@@ -55,15 +61,17 @@ class SeveralOutputs:
         join: Callable[[str], Session | None] | None = None,
         since: float = 0.0,
         quiet_s: float | None = None,
+        stories: bool = False,
     ) -> None:
         self._many = Many(connect)
         self._asked = asked
         self._join = join  # gives a session that has just changed, if it belongs to them
         self._since = since  # what happened before that is known
         self._quiet_s = quiet_s  # after so long without anything, silence is told
-        self.readers = {session.id: Reader(session, asked) for session in members}
+        self._stories = stories  # of conversations, events come in the place of their output
+        self.readers = {session.id: self._reader(session, asked) for session in members}
 
-    def __iter__(self) -> Iterator[tuple[Reader | None, Piece]]:
+    def __iter__(self) -> Iterator[tuple[AnyReader | None, Piece]]:
         try:
             for session, reader in self.readers.items():
                 self._many.begin(session, reader.request)
@@ -80,18 +88,22 @@ class SeveralOutputs:
         finally:
             self._many.close()
 
-    def _read(self, reader: Reader, item: Item) -> Iterator[tuple[Reader, Piece]]:
+    def _reader(self, session: Session, asked: ReadOutput) -> AnyReader:
+        return Story(session, asked) if self._stories and session.agent is not None else Reader(session, asked)
+
+    def _read(self, reader: AnyReader, item: Item) -> Iterator[tuple[AnyReader, Piece]]:
         if isinstance(item, NoSuchSession):  # it was taken away meanwhile
             self._many.done(reader.session.id)
             yield reader, None
             return
         if isinstance(item, OrchctlError):
             raise item
-        ended, piece = reader.take(item)
+        ended, found = reader.take(item)
+        for piece in found if isinstance(found, list) else [found] if found is not None else []:
+            yield reader, piece
         if ended:
             self._many.done(reader.session.id)
-        if ended or piece is not None:
-            yield reader, piece
+            yield reader, None
 
     def _request_events(self) -> ReadEvents:
         return ReadEvents(since_unix_s=self._since, types=("session.state",), follow=True)
@@ -105,5 +117,5 @@ class SeveralOutputs:
             joins = self._join(session_id) if self._join is not None and session_id not in self.readers else None
             if joins is not None:
                 asked = dataclasses.replace(self._asked, lines=None, offset=0, since_unix_s=None)
-                reader = self.readers[joins.id] = Reader(joins, asked)
+                reader = self.readers[joins.id] = self._reader(joins, asked)
                 self._many.begin(joins.id, reader.request)

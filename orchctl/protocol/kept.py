@@ -103,7 +103,9 @@ class StreamEnds:
 class ReadEvents:
     """Events from a sequence number, or from a time; none of both: all that are kept. `follow` never ends.
 
-    `sessions` are what the user typed; empty: all. `types` the same; `command` means `command` alone.
+    `sessions` are what the user typed; empty: all. `types` the same; `command` means `command` alone. Events of type
+    `output` are made from the logs: where `types` has them, of all sessions; where it is empty, of conversations. With
+    `lines` or a place in `places`, and neither number nor time, what happened before that place is left out.
     """
 
     kind: ClassVar[str] = "events.read"
@@ -116,11 +118,13 @@ class ReadEvents:
     own_manager: str = "user"
     labels: dict[str, str] = field(default_factory=dict)
     repo: str | None = None
+    places: dict[str, int] = field(default_factory=dict)  # session → where its output goes on, of what was read before
+    lines: int | None = None  # of one session: from where the last so many lines of its output begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SomeEvents:
-    """Events in order, each as the JSON text that is in the journal; reading goes on at `next_seq`.
+    """Events in order, each as the JSON text that is in the journal, and output; reading goes on at `next_seq`.
 
     Without `more`, that was all.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 
 class News:
@@ -10,11 +11,14 @@ class News:
 
     def __init__(self) -> None:
         self.ticket = asyncio.Event()
+        self.listeners: dict[object, Callable[[], None]] = {}  # of those who wait for very many at once
 
     def tell(self) -> None:
         """Something changed: look again."""
         self.ticket.set()
         self.ticket = asyncio.Event()
+        for listener in list(self.listeners.values()):
+            listener()
 
 
 async def either(*events: asyncio.Event) -> None:

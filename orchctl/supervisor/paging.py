@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import TypeVar
 
 from orchctl.protocol import codec, framing
@@ -22,3 +22,17 @@ def pages(values: Iterable[T]) -> list[list[T]]:
         found[-1].append(value)
         room -= size
     return found
+
+
+async def gathered(values: AsyncIterator[T]) -> AsyncIterator[list[T]]:
+    """The same for values that come by and by, of which no more than one page is held."""
+    page, room = list[T](), PAGE_BYTES
+    async for value in values:
+        size = codec.size_of(value)
+        if size > room and page:
+            yield page
+            page, room = [], PAGE_BYTES
+        page.append(value)
+        room -= size
+    if page:
+        yield page

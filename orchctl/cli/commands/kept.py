@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TYPES = (
     "session.state",
+    "output",
     "command",
     "input",
     "error",
@@ -38,6 +39,7 @@ TYPES = (
     "reasoning",
     "needs-input",
     "answered",
+    "checkpoint",
 )
 
 
@@ -82,7 +84,8 @@ def events_command(
 
     Each event has a number, `seq`, that only grows: a reader that ended goes on with --since SEQ.
     The supervisor may die and come back meanwhile: no event is lost or shown twice. A session is an
-    id, a name, or @MANAGER for all of a manager's and below.
+    id, a name, or @MANAGER for all of a manager's and below. What an agent says comes as events of type
+    `output`, which have no number; where a program's output came from and went to, only with --type output.
 
     \b
     orchctl events --since 1h --type session.state

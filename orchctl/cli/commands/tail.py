@@ -22,6 +22,7 @@ from orchctl.model.stream import Chunk, Gap
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
+    from orchctl.client.several import SeveralOutputs
 
 QUIET_S = 0.3  # after so long a line that was begun is shown without its end
 STREAMS = {"out": 1, "err": 2}
@@ -64,7 +65,8 @@ def tail_command(app: App, /, selection: Selection, form: Form, **given: Any) ->
     everything but text and colour is made visible. The supervisor may die and come back meanwhile:
     no byte is lost or shown twice. Of several sessions each line has its session's name in front. With
     -f and a manager, label or repository, those that live are shown and new ones join; ended ones are shown
-    too where -n or --since asks for what was. With --json, one object a chunk.
+    too where -n or --since asks for what was. With --json, one object a chunk; of a conversation with an
+    agent, its events, what it says among them.
 
     \b
     orchctl tail -n 100 db
@@ -100,13 +102,18 @@ def tail_command(app: App, /, selection: Selection, form: Form, **given: Any) ->
         if given["number"] is not None:
             return _one_command(client, selection.sessions[0], given)
         if selection.single and not given["prefix"]:
-            ended = [_one(client, selection.sessions[0], where, form, given)]
+            ended = [_one(app, client, selection, where, form, given)]
         else:
             ended = _several(app, client, selection, where, form, given)
     return _status(ended, several=not selection.single) if given["exit_status"] else 0
 
 
-def _one(client: Client, session: str, where: dict[str, Any], form: Form, given: dict[str, Any]) -> Session | None:
+def _one(
+    app: App, client: Client, selection: Selection, where: dict[str, Any], form: Form, given: dict[str, Any]
+) -> Session | None:
+    (session,) = selection.sessions
+    if not form.words and not given["raw"] and client.info(session).agent is not None:
+        return _several(app, client, selection, where, form, given)[0]
     wanted = STREAMS.get(given["stream"] or "")
     found = client.output(session, **where, times=given["times"] or wanted is not None, stream=wanted, raw=given["raw"])
     if form.as_json or form.template is not None:
@@ -126,18 +133,30 @@ def _one(client: Client, session: str, where: dict[str, Any], form: Form, given:
 def _several(
     app: App, client: Client, selection: Selection, where: dict[str, Any], form: Form, given: dict[str, Any]
 ) -> list[Session | None]:
-    from orchctl.cli.prefixed import Prefixed
-
     outputs = client.outputs(
         selection,
         **where,
         times=given["times"],
         ended_too=not where["follow"] or given["lines"] is not None or given["since"] is not None,
         quiet_s=QUIET_S if form.words else None,
+        stories=not form.words and not given["raw"],
     )
     if not outputs.readers and not (where["follow"] and selection.open):
         raise NoSuchSession("no session matches; 'orchctl list -a' shows all")
-    if not outputs.readers and form.words:
+    if form.words:
+        _show_several(app, selection, outputs, given)
+    else:
+        for reader, piece in outputs:
+            if reader is not None and piece is not None and not form.quiet:
+                told = piece if isinstance(piece, dict) else _object(reader.session, piece, reader.time_of_next)
+                write_all(1, form.line(told))
+    return [reader.session for reader in outputs.readers.values()]
+
+
+def _show_several(app: App, selection: Selection, outputs: SeveralOutputs, given: dict[str, Any]) -> None:
+    from orchctl.cli.prefixed import Prefixed
+
+    if not outputs.readers:
         click.echo("orchctl: no live session matches yet; waiting for the first", err=True)
     shown = Prefixed(
         lambda: choose_view(raw=given["raw"], plain=given["plain"]),
@@ -149,9 +168,6 @@ def _several(
     for reader, piece in outputs:
         if reader is None:
             shown.silence(list(outputs.readers.values()))
-        elif not form.words:
-            if piece is not None and not form.quiet:
-                write_all(1, form.line(_object(reader.session, piece, reader.time_of_next)))
         elif isinstance(piece, Chunk):
             shown.take(reader, piece)
         elif isinstance(piece, Gap):
@@ -160,7 +176,6 @@ def _several(
         else:
             shown.end(reader)
     shown.interrupt()
-    return [reader.session for reader in outputs.readers.values()]
 
 
 def _status(ended: list[Session | None], *, several: bool) -> int:

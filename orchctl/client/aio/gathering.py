@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
 
-from orchctl.client.aio.streams import AsyncEventStream, AsyncOutputStream
+from orchctl.client.aio.streams import AsyncEventStream, AsyncOutputStream, AsyncStory
 from orchctl.client.aio.waiting import AsyncWaits
 from orchctl.core.selection import chooses
 from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
+from orchctl.protocol import messages
 
 HELD = 64  # pieces that wait for a slow reader, of all sessions together
-Piece = Chunk | Gap | None
-Found = tuple[AsyncOutputStream | None, Piece]
+Piece = Chunk | Gap | dict[str, Any] | None
+Reader = AsyncOutputStream | AsyncStory
+Found = tuple[Reader | None, Piece]
 
 
 class AsyncSeveralOutputs:
@@ -24,9 +28,9 @@ class AsyncSeveralOutputs:
 
     def __init__(
         self,
-        members: dict[str, AsyncOutputStream],
+        members: dict[str, Reader],
         *,
-        join: Callable[[str], Awaitable[AsyncOutputStream | None]] | None = None,
+        join: Callable[[str], Awaitable[Reader | None]] | None = None,
         events: AsyncEventStream | None = None,
         quiet_s: float | None = None,
     ) -> None:
@@ -53,7 +57,7 @@ class AsyncSeveralOutputs:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _begin(self, reader: AsyncOutputStream) -> None:
+    def _begin(self, reader: Reader) -> None:
         self._open += 1
         self._tasks.append(asyncio.create_task(self._read(reader)))
 
@@ -67,7 +71,7 @@ class AsyncSeveralOutputs:
             raise found
         return found
 
-    async def _read(self, reader: AsyncOutputStream) -> None:
+    async def _read(self, reader: Reader) -> None:
         try:
             async for piece in reader:
                 await self._come.put((reader, piece))
@@ -128,34 +132,38 @@ class AsyncGathering(AsyncWaits):
         times: bool = False,
         ended_too: bool = True,
         quiet_s: float | None = None,
+        stories: bool = False,
     ) -> AsyncSeveralOutputs:
         """The logs of several sessions as one iterator; with `follow`, new members of the selection join.
 
-        With `quiet_s`, silence of that length is told too.
+        With `quiet_s`, silence of that length is told too. With `stories`, conversations come as their events.
         """
+        asked = messages.ReadOutput(
+            session="",
+            own_manager=self._own_manager,
+            offset=offset,
+            lines=lines,
+            since_unix_s=since,
+            until_unix_s=until,
+            until_offset=until_offset,
+            follow=follow,
+            times=times,
+        )
 
-        async def join(session_id: str) -> AsyncOutputStream | None:
+        def reader(session: Session, asked: messages.ReadOutput) -> Reader:
+            if stories and session.agent is not None:
+                return AsyncStory(session, asked, self._connect)
+            return AsyncOutputStream(dataclasses.replace(asked, session=session.id), self._lend_where_some)
+
+        async def join(session_id: str) -> Reader | None:
             (found,) = await self.select(Selection(sessions=(session_id,)), ended_too=True)
-            if not chooses(selection, found):
-                return None
-            return self.output(session_id, offset=0, until=until, until_offset=until_offset, follow=follow, times=times)
+            anew = dataclasses.replace(asked, lines=None, offset=0, since_unix_s=None)
+            return reader(found, anew) if chooses(selection, found) else None
 
         begun = time.time()
         joins = follow and selection.open
         members = await self.select(selection, ended_too=ended_too or bool(selection.sessions))
-        readers = {
-            session.id: self.output(
-                session.id,
-                offset=offset,
-                lines=lines,
-                since=since,
-                until=until,
-                until_offset=until_offset,
-                follow=follow,
-                times=times,
-            )
-            for session in members
-        }
+        readers = {session.id: reader(session, asked) for session in members}
         return AsyncSeveralOutputs(
             readers,
             join=join if joins else None,

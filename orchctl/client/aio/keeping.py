@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from orchctl.client.aio.connection import AsyncConnection
@@ -75,8 +75,13 @@ class AsyncKeeping(ABC):
         since: float | None = None,
         types: Sequence[str] = (),
         follow: bool = False,
+        lines: int | None = None,
+        places: Mapping[str, int] | None = None,
     ) -> AsyncEventStream:
-        """What happened, in order; from an event's number or from a Unix time on."""
+        """What happened, in order; from an event's number or a Unix time on, or from the last lines of a session.
+
+        `places` are offsets in sessions' output, by id, from where on it is told.
+        """
         from orchctl.client.aio.streams import AsyncEventStream
         from orchctl.core.selection import check
 
@@ -91,6 +96,8 @@ class AsyncKeeping(ABC):
             types=tuple(types),
             follow=follow,
             own_manager=self._own_manager,
+            lines=lines,
+            places=dict(places or {}),
         )
         return AsyncEventStream(asked, self._connect)
 

@@ -17,9 +17,11 @@ from orchctl.client.connection import ConnectionLost
 from orchctl.client.events import EventReading
 from orchctl.client.exec import Collection, CommandReading, Options
 from orchctl.client.output import OutputReading, PatternSearch
+from orchctl.client.story import Ending, asked_of
 from orchctl.errors import BadInput, PeerBroke, TimedOut
 from orchctl.model.command import Result
 from orchctl.model.screen import Screen
+from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
@@ -171,6 +173,19 @@ class AsyncEventStream(EventReading, _Iteration[dict[str, Any]]):
         if isinstance(item, Data):
             raise PeerBroke("output came in the middle of events", code="bad-stream")
         return self._hear(item)
+
+
+class AsyncStory(AsyncEventStream):
+    """The same of one conversation, from a place in its output to where a reader wants to stop, or it closes."""
+
+    def __init__(self, session: Session, asked: ReadOutput, connect: Connect) -> None:
+        super().__init__(asked_of(session, asked), connect)
+        self.session = session
+        self._ending = Ending(asked)
+
+    def _pieces(self, item: Answer | Data) -> Iterator[dict[str, Any]]:
+        yield from filter(self._ending.passes, super()._pieces(item))
+        self._over = self._over or self._ending.reached
 
 
 class AsyncCommandStream(CommandReading, _Iteration[tuple[int, bytes]]):
