@@ -521,7 +521,7 @@ complete -c orchctl -n '__orchctl_at \'answer\'' -s q -l quiet -d 'Ids only in l
 complete -c orchctl -n '__orchctl_at \'answer\'' -s h -l help -d 'Show this message and exit.'
 complete -c orchctl -n '__orchctl_argument \'answer\' 1' -f -k -a '(__orchctl_candidates live)'
 
-complete -c orchctl -n '__orchctl_at \'harness\'' -a list -d 'Show which harnesses are installed, their versions, and which servers of theirs run.'
+complete -c orchctl -n '__orchctl_at \'harness\'' -a list -d 'Show which harnesses are installed, their versions, and which servers of theirs run; profiles too.'
 complete -c orchctl -n '__orchctl_at \'harness\'' -s h -l help -d 'Show this message and exit.'
 
 complete -c orchctl -n '__orchctl_at \'harness list\'' -l json -d 'JSON on stdout.'

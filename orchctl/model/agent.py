@@ -81,9 +81,10 @@ class ServerStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessStatus:
-    """A harness as it is here; `tested` are the lowest and the highest version that are."""
+    """A harness as it is here, or as a profile has it; `tested` are the lowest and the highest version that are."""
 
-    name: str
+    name: str  # the profile's, which is the harness's own where there is none
+    harness: str
     installed: bool
     program: str | None
     version: str | None

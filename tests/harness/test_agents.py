@@ -49,6 +49,22 @@ def test_raw_output_is_the_servers_own_bytes(stage: Stage) -> None:
     assert "turn-ended" in [line["params"]["kind"] for line in lines if "params" in line]
 
 
+def test_people_see_how_a_conversation_stands_and_which_server_has_it(stage: Stage) -> None:
+    stage.spawn()
+    stage.says("say hello")
+    shown = dict(line.split(maxsplit=1) for line in stage.world.ok("info", "it").splitlines())
+    agent = stage.agent()
+    assert (shown["profile"], shown["turns"], shown["native"]) == ("it", "1", f"id={agent['native']['id']}")
+    assert shown["tokens"] == "9 in, 7 out"
+    (row,) = [one for one in stage.world.json("harness", "list") if one["harness"] == "scripted"]
+    assert (row["name"], row["installed"], [one["id"] for one in row["servers"]]) == ("it", True, [shown["server"]])
+    lines = stage.world.ok("harness", "list").splitlines()
+    assert [line.split()[:2] for line in lines if line.startswith(("it ", "codex "))] == [
+        ["codex", "codex"],
+        ["it", "scripted"],
+    ]
+
+
 def test_nothing_is_wrong_with_what_is_kept(stage: Stage) -> None:
     stage.spawn("live")
     stage.spawn("over")

@@ -33,7 +33,7 @@ class OpencodeHarness:
     speaks_on_stdout = False
     passes = ("OPENCODE_*", "*_API_KEY", "*_AUTH_TOKEN", "AWS_*", "GOOGLE_*", "AZURE_*", "npm_config_registry")
     tested = ("1.18.33", "1.18.33")
-    install = "npm install -g opencode-ai"
+    install = "install it with 'npm install -g opencode-ai', or give its path as argv in a profile"
 
     def program(self, profile: Profile, path: str) -> str | None:
         """The profile's, else `opencode`."""

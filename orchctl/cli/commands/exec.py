@@ -171,7 +171,8 @@ def _exit(result: Result, *, quiet: bool) -> int:
     if result.truncated and not quiet:
         click.echo("orchctl: there is more output; 'orchctl tail --command' shows all of it", err=True)
     if command.status is CommandStatus.TIMEOUT and not quiet:
-        click.echo(f"orchctl: the command was ended after {command.duration_s:.1f} s", err=True)
+        what = "turn was interrupted" if command.completion == "turn" else "command was ended"
+        click.echo(f"orchctl: the {what} after {command.duration_s:.1f} s", err=True)
     if command.status is CommandStatus.RUNNING:
         if not quiet:
             click.echo(command.number)

@@ -26,7 +26,7 @@ def harness_command() -> None:
 @forms
 @pass_app
 def list_command(app: App, form: Form) -> None:
-    """Show which harnesses are installed, their versions, and which servers of theirs run.
+    """Show which harnesses are installed, their versions, and which servers of theirs run; profiles too.
 
     A version that was never tried may work; 'spawn' warns about it. LEFT are processes that servers run now;
     those that a session left behind end with its server.
@@ -40,7 +40,7 @@ def list_command(app: App, form: Form) -> None:
     """
     with app.client() as client:
         found = client.harnesses()
-    head = ["HARNESS", "VERSION", "TESTED", "SERVERS", "SESSIONS", "LEFT", "PROGRAM"]
+    head = ["PROFILE", "HARNESS", "VERSION", "TESTED", "SERVERS", "SESSIONS", "LEFT", "PROGRAM"]
     form.several(found, lambda: table(head, [_line(one) for one in found]), key="name")
 
 
@@ -51,4 +51,4 @@ def _line(one: HarnessStatus) -> list[str]:
     left = sum(len(server.leftover) for server in one.servers)
     tested = f"{one.tested[0]} to {one.tested[1]}" if len(one.tested) == 2 else "-"
     program = one.program or one.install
-    return [one.name, version + mark, tested, str(len(one.servers)), str(sessions), str(left), program]
+    return [one.name, one.harness, version + mark, tested, str(len(one.servers)), str(sessions), str(left), program]

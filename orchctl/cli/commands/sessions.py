@@ -18,6 +18,7 @@ from orchctl.model.session import Session
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
+    from orchctl.model.agent import AgentState
 
 GROUPS: dict[str, Callable[[Session], str]] = {
     "repo": lambda session: session.repo or "(no repository)",
@@ -146,6 +147,7 @@ def _fields(session: Session) -> list[tuple[str, str]]:
         "signal": session.signal,
         "waiting": session.waiting.value,
         "lease": tables.lease_of(session.lease) if session.lease is not None else None,
+        **(_agent_fields(session.agent) if session.agent is not None else {}),
         "stalled": session.stalled,
         "leftover": " ".join(map(str, session.leftover)) or None,
         "cpu": f"{session.cpu:.2f} s" if session.cpu is not None else None,
@@ -155,3 +157,22 @@ def _fields(session: Session) -> list[tuple[str, str]]:
         "output": f"{output.first_offset}–{output.next_offset}, {output.kept_bytes} bytes kept",
     }
     return [(name, str(value)) for name, value in found.items() if value is not None]
+
+
+def _agent_fields(agent: AgentState) -> dict[str, str | int | None]:
+    usage = agent.usage
+    tokens = f"{usage.input_tokens} in, {usage.output_tokens} out"
+    tokens += f", {usage.cached_tokens} cached" if usage.cached_tokens else ""
+    tokens += f", {usage.reasoning_tokens} of reasoning" if usage.reasoning_tokens else ""
+    return {
+        "profile": agent.profile,
+        "model": agent.model,
+        "permission": agent.permission.value,
+        "native": " ".join(f"{name}={value}" for name, value in sorted(agent.native.items())) or None,
+        "server": agent.server,
+        "turns": f"{agent.turns}{', one under way' if agent.busy else ''}",
+        "pending": agent.pending or None,
+        "tokens": tokens,
+        "cost": f"{usage.cost_usd:.4f} USD" if usage.cost_usd is not None else None,
+        "unknown": f"{agent.unknown} messages" if agent.unknown else None,
+    }

@@ -43,19 +43,26 @@ async def reply(app: Supervisor, call: Call, asked: messages.ReplyTo) -> None:
 
 
 async def list_harnesses(app: Supervisor, call: Call, asked: messages.ListHarnesses) -> None:
-    """Each is asked for its version."""
-    found = [await _status(app, name, asked.path) for name in catalogue.SHOWN]
+    """Each is asked for its version. One that is not installed is left out where a profile says where it is."""
+    profiles = app.house.config.profiles
+    plain = [profiles.get(name) or Profile(name=name, harness=name) for name in catalogue.SHOWN]
+    wanted = [*plain, *(one for one in profiles.values() if one not in plain)]
+    every = await asyncio.gather(*(_status(app, profile, asked.path) for profile in wanted))
+    served = {one.harness for one in every if one.name != one.harness}
+    found = [one for one in every if one.installed or one.servers or one.name in profiles or one.harness not in served]
+    order = {name: at for at, name in enumerate(catalogue.names())}
+    found.sort(key=lambda one: (order[one.harness], one.name != one.harness, one.name))
     await call.say(messages.SomeHarnesses(harnesses=tuple(found)))
 
 
-async def _status(app: Supervisor, name: str, path: str) -> HarnessStatus:
-    harness = programs.find(name)
-    profile = app.house.config.profiles.get(name) or Profile(name=name, harness=name)
-    program = harness.program(profile, path)
+async def _status(app: Supervisor, profile: Profile, path: str) -> HarnessStatus:
+    harness = programs.find(profile.harness)
+    program = harness.program(profile, profile.env.get("PATH", path))
     version = await programs.version_of(harness, program) if program is not None else None
-    held = [one for one in app.registry.lives.servers.all if one.harness is harness]
+    held = [one for one in app.registry.lives.servers.all if one.profile.name == profile.name]
     return HarnessStatus(
-        name=name,
+        name=profile.name,
+        harness=harness.name,
         installed=program is not None,
         program=program,
         version=version,
