@@ -51,6 +51,7 @@ class Opening:
         default_factory=dict
     )  # from `Opened` and `Checkpoint`; `id` is what --resume takes
     options: Mapping[str, str] = field(default_factory=dict)
+    tools_env: Mapping[str, str] = field(default_factory=dict)  # what commands that the agent runs here are to see
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +181,9 @@ class Harness(Protocol):
         """The program that would run, looked up in that PATH; None when it is not installed."""
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
-        """How the process is started; `opening` matters only where each session has its own."""
+        """How the process is started. `profile.env` is here all that it gets; `opening` matters only where each session
+        has its own.
+        """
 
     def version_of(self, printed: str) -> str | None:
         """The version in what `PROGRAM --version` prints."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+SESSION, MANAGER, STATE_DIR = "ORCHCTL_SESSION", "ORCHCTL_MANAGER", "ORCHCTL_STATE_DIR"
 TERMINAL = "xterm-256color"
 _STALE = ("COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOW")  # they speak of the client's terminal
 _LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
@@ -23,4 +24,9 @@ def compose(
     env |= {"TERM": TERMINAL, "PWD": cwd} if terminal else {"PWD": cwd}
     if not any(env.get(name) for name in _LOCALE):
         env["LANG"] = "C.UTF-8"
-    return {**env, **given, "ORCHCTL_SESSION": session, "ORCHCTL_MANAGER": managed_by}
+    return {**env, **given, SESSION: session, MANAGER: managed_by}
+
+
+def of_tools(session: str, managed_by: str, state_dir: str) -> dict[str, str]:
+    """What a command sees that an agent runs in its conversation: whose it is, and where we are to be reached."""
+    return {SESSION: session, MANAGER: managed_by, STATE_DIR: state_dir}

@@ -60,6 +60,11 @@ class SessionStore:
         self._path = path
         self._going = f"{os.path.dirname(path)}/going"
 
+    @property
+    def state_dir(self) -> str:
+        """That they are in."""
+        return os.path.dirname(self._path)
+
     def folder(self, session: str) -> str:
         """Where a session's files are."""
         return f"{self._path}/{session}"

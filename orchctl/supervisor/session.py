@@ -44,7 +44,7 @@ class SupervisedSession:
         self.spec = spec
         self.run = Run(cols=spec.cols, rows=spec.rows, prompts=self.prompts, name=spec.name, labels=dict(spec.labels))
         self.news = News()
-        self.folder = store.folder(spec.id)
+        self.folder, self.state_dir = store.folder(spec.id), store.state_dir
         self.unpaired = Unpaired(self.folder, self.look) if spec.agent is not None else None
         self.pair: PairLink = self.unpaired or PairLink(self.folder, self.look)
         self.leases = Leases(self, LeaseStore(self.folder), house.teller, over=over)

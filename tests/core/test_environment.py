@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.environment import compose
+from orchctl.core.environment import compose, of_tools
 
 PROPERTY = settings(deadline=None, max_examples=100)
 STALE = ["COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOW"]
@@ -72,3 +72,7 @@ def test_the_askers_own_environment_is_left_alone() -> None:
     asker = {"TMUX": "x", "TERM": "dumb"}
     composed(asker, {})
     assert asker == {"TMUX": "x", "TERM": "dumb"}
+
+
+def test_commands_of_an_agent_are_told_whose_they_are_and_where_we_are() -> None:
+    assert of_tools("0badcafe", "boss", "/state") == {**OURS, "ORCHCTL_STATE_DIR": "/state"}

@@ -58,7 +58,7 @@ class ClaudeHarness:
             ("--setting-sources", settings) if settings != "none" else ("--setting-sources", "", "--strict-mcp-config")
         )
         argv = (program, *profile.argv[1:], *_FLAGS, "--settings", _NO_HOOKS, *own, *which, *model)
-        return Launch(argv=argv, env=_ENV, notes={"id": native})
+        return Launch(argv=argv, env={**_ENV, **opening.tools_env}, notes={"id": native})
 
     def version_of(self, printed: str) -> str | None:
         """As in `2.1.325 (Claude Code)`."""

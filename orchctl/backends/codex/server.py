@@ -7,7 +7,7 @@ interrupt, so they are cleaned up after it. A thread that never had a turn canno
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchctl.backends import json_rpc
@@ -290,14 +290,7 @@ class CodexServer:
             self._host.emit(found.session, Answered(request=request))
 
     def _bind(self, opening: Opening, native: str) -> None:
-        kept = Opening(
-            session=opening.session,
-            cwd=opening.cwd,
-            permission=opening.permission,
-            model=opening.model,
-            native={"id": native},
-            options=opening.options,
-        )
+        kept = replace(opening, native={"id": native})
         self._known.sessions[opening.session] = _Conversation(kept, Thread(native))
         self._known.threads[native] = opening.session
         self._known.opening[opening.session] = kept
@@ -310,6 +303,7 @@ def settings(opening: Opening) -> dict[str, Any]:
         "sandbox": opening.options.get("sandbox", "workspace-write"),
         "approvalPolicy": opening.options.get("approval", "on-request"),
         **({"model": opening.model} if opening.model else {}),
+        "config": {f"shell_environment_policy.set.{name}": value for name, value in opening.tools_env.items()},
     }
 
 

@@ -10,6 +10,7 @@ import secrets
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.backends.interface import Harness, Opening, Profile
@@ -146,7 +147,7 @@ class Servers:
         self, harness: Harness, profile: Profile, key: str, env: dict[str, str], opening: Opening
     ) -> HeldServer:
         program = programs.installed(harness, profile, env.get("PATH", os.defpath))
-        launch = harness.launch(profile, program, opening)
+        launch = harness.launch(replace(profile, env=env), program, opening)
         server = str(uuid.uuid4())
         folder = self._folder(server)
         spec = Spec(

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from orchctl.backends.interface import Opening, Permission, Prompt, Reply
-from orchctl.core import happenings
+from orchctl.core import environment, happenings
 from orchctl.core.conversation import Conversation, Request, Said
 from orchctl.core.uptake import Uptake
 from orchctl.errors import Conflict, OrchctlError
@@ -91,6 +91,7 @@ class Talk:
             model=self.agent.model,
             native=native,
             options=options,
+            tools_env=environment.of_tools(self.id, self.session.spec.managed_by, self.session.state_dir),
         )
 
     # what the server says

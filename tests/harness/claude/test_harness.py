@@ -45,6 +45,13 @@ def test_hooks_settings_and_servers_of_the_user_stay_out() -> None:
     assert "--strict-mcp-config" not in own
 
 
+def test_its_process_sees_what_its_commands_are_to_see() -> None:
+    told = {"ORCHCTL_SESSION": "s", "ORCHCTL_MANAGER": "user:x"}
+    launch = HARNESS.launch(PROFILE, "/bin/claude", Opening(session="s", cwd="/w", tools_env=told))
+    assert launch.env.items() >= told.items()
+    assert launch.env["DISABLE_AUTOUPDATER"] == "1"
+
+
 def test_a_model_is_passed_on() -> None:
     assert argv(model="opus")[-2:] == ("--model", "opus")
 
