@@ -10,6 +10,7 @@ import socket
 from collections.abc import Mapping
 
 from orchctl.backends.interface import Harness, Host, Launch, Opening, Profile, Server
+from orchctl.backends.opencode import plugin
 from orchctl.errors import BadInput
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
@@ -49,6 +50,7 @@ class OpencodeHarness:
             "OPENCODE_SERVER_USERNAME": "opencode",
             "OPENCODE_SERVER_PASSWORD": password,
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            **plugin.variables(profile.env),
         }
         if profile.options.get(RULES, ASK) == ASK:
             env["OPENCODE_PERMISSION"] = json.dumps(_RULES)

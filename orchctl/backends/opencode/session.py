@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchctl.backends.interface import Opening, Prompt, Reply
-from orchctl.backends.opencode import asks, records
+from orchctl.backends.opencode import asks, plugin, records
 from orchctl.backends.opencode.http import Answer, NoAnswer
 from orchctl.backends.opencode.ids import message_id, part_id, time_after
 from orchctl.backends.opencode.line import Line
@@ -61,7 +61,8 @@ class Asking:
             try:
                 model = await self._model(opening.model, directory)
                 native = opening.native.get("id")
-                info = await (self._resumed(native, directory) if native else self._begun(directory))
+                marks = {METADATA: self.session, plugin.KEPT: dict(opening.tools_env)}
+                info = await (self._resumed(native, directory, marks) if native else self._begun(directory, marks))
             except _NotOpened as error:
                 self._line.note(records.NOT_OPENED, session=self.session, code=error.code, message=str(error))
                 return
@@ -92,7 +93,7 @@ class Asking:
             raise _NotOpened("unknown-model", f"there is no model {wanted!r}; there are {some}")
         return wanted
 
-    async def _resumed(self, native: str, directory: str) -> Mapping[str, Any]:
+    async def _resumed(self, native: str, directory: str, marks: Mapping[str, Any]) -> Mapping[str, Any]:
         if not _ID.fullmatch(native):
             raise _NotOpened("no-conversation", f"{native!r} is no conversation; opencode calls them ses_…")
         answer = await self._ask("GET", f"/session/{native}", directory=directory)
@@ -104,11 +105,11 @@ class Asking:
             raise _NotOpened("wrong-directory", where)
         if self._line.translator.session_of(native) not in (None, self.session):
             raise _NotOpened("conversation-in-use", f"another session holds the conversation {native}")
-        metadata = {**(info.get("metadata") or {}), METADATA: self.session}
+        metadata = {**(info.get("metadata") or {}), **marks}
         await self._ask("PATCH", f"/session/{native}", {"metadata": metadata}, directory=directory)
         return info
 
-    async def _begun(self, directory: str) -> Mapping[str, Any]:
+    async def _begun(self, directory: str, marks: Mapping[str, Any]) -> Mapping[str, Any]:
         """A supervisor may have been killed before it heard that it was begun: then it is there."""
         listed = await self._ask("GET", "/session", None, directory=directory, roots="true", limit=_LISTED)
         for one in listed.value if listed.ok and isinstance(listed.value, list) else ():
@@ -116,7 +117,7 @@ class Asking:
                 found: Mapping[str, Any] = one
                 return found
         # with a title of its own it does not ask the model for one
-        body = {"title": f"orchctl {self.session[:8]}", "metadata": {METADATA: self.session}}
+        body = {"title": f"orchctl {self.session[:8]}", "metadata": marks}
         answer = await self._ask("POST", "/session", body, directory=directory)
         if not answer.ok or not isinstance(answer.value, dict):
             raise _NotOpened("not-opened", f"the conversation was not begun: {answer.said}")

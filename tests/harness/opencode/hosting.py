@@ -197,7 +197,8 @@ class Process:
 @asynccontextmanager
 async def process(found: str, env: Mapping[str, str], where: Path) -> AsyncIterator[Process]:
     """One that was started as the harness says."""
-    launch = HARNESS.launch(Profile(name="opencode", harness="opencode"), found, Opening(session="", cwd="/"))
+    profile = Profile(name="opencode", harness="opencode", env=env)
+    launch = HARNESS.launch(profile, found, Opening(session="", cwd="/"))
     printed = where / f"printed-{launch.notes['port']}"
     with printed.open("wb") as out:
         started = await asyncio.create_subprocess_exec(

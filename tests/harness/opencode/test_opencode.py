@@ -187,7 +187,8 @@ class TestOpencode(Contract):
         session = stage.spawn()
         native = stage.agent()["native"]["id"]
         info: dict[str, Any] = ask_server(stage.world, "GET", f"/session/{native}", directory=stage.folder()).value
-        assert info["metadata"] == {"orchctl": session}
+        told = {"ORCHCTL_SESSION": session, "ORCHCTL_MANAGER": "user", "ORCHCTL_STATE_DIR": stage.world.state}
+        assert info["metadata"] == {"orchctl": session, "orchctl_env": told}
 
     def test_a_server_without_a_password_is_refused(self, stage: Stage) -> None:
         behind_a_script(stage.world, 'exec env -u OPENCODE_SERVER_PASSWORD "$OPENCODE" "$@"')

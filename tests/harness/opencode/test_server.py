@@ -135,9 +135,23 @@ def test_a_conversation_bears_our_id_and_a_title(stub: Stub) -> None:
     async def scene() -> None:
         host = host_of(stub)
         async with attended(host):
-            await host.opened("0123456789", HERE)
-        assert stub.sessions["ses_0"]["metadata"] == {"orchctl": "0123456789"}
+            await host.opened("0123456789", HERE, tools_env={"ORCHCTL_SESSION": "0123456789"})
+        told = {"ORCHCTL_SESSION": "0123456789"}
+        assert stub.sessions["ses_0"]["metadata"] == {"orchctl": "0123456789", "orchctl_env": told}
         assert stub.sessions["ses_0"]["title"] == "orchctl 01234567"
+
+    asyncio.run(scene())
+
+
+def test_a_resumed_conversation_bears_the_marks_of_its_new_session_beside_those_of_others(stub: Stub) -> None:
+    async def scene() -> None:
+        old = {"orchctl": "s0", "orchctl_env": {"ORCHCTL_SESSION": "s0"}, "theirs": 1}
+        stub.sessions["ses_9"] = {"id": "ses_9", "directory": HERE, "metadata": old}
+        host = host_of(stub)
+        async with attended(host):
+            await host.opened("s1", HERE, native={"id": "ses_9"}, tools_env={"ORCHCTL_SESSION": "s1"})
+        marks = {"orchctl": "s1", "orchctl_env": {"ORCHCTL_SESSION": "s1"}, "theirs": 1}
+        assert [one for one in stub.asked if one[0] == "PATCH"] == [("PATCH", "/session/ses_9", {"metadata": marks})]
 
     asyncio.run(scene())
 
