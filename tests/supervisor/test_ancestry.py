@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from orchctl.supervisor.ancestry import descends_from
+from orchctl.supervisor.ancestry import descends_from, told_below
 
 _NEST = 'echo $$; [ "$1" = 0 ] || { "$0" -c "$2" "$0" $(($1 - 1)) "$2"; exit; }; read -r _'
 
@@ -55,3 +56,20 @@ def test_nobody_descends_from_a_process_that_is_not_there() -> None:
     assert not descends_from(0, os.getpid())  # how the kernel names a process of another namespace
     assert not descends_from(-1, os.getpid())
     assert not descends_from(1, os.getpid())
+
+
+def test_the_nearest_process_below_the_ancestor_that_was_told_something_tells_it() -> None:
+    inner = 'echo $$; env -u NAME sh -c "echo \\$\\$; read -r _; :"; :'  # `:`, or the shell would become its command
+    script = f"echo $$; NAME=near sh -c {shlex.quote(inner)}; :"
+    env = {**os.environ, "NAME": "far"}
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as top:
+        assert top.stdout is not None
+        outer, middle, last = (int(top.stdout.readline()) for _ in range(3))
+        assert outer == top.pid
+        assert told_below(last, outer, "NAME") == told_below(middle, outer, "NAME") == "near"
+        assert told_below(last, os.getpid(), "NAME") == "near"
+        assert told_below(outer, os.getpid(), "NAME") == "far"
+        assert told_below(last, middle, "NAME") is None
+        assert told_below(outer, outer, "NAME") is None  # what the ancestor itself was told is not asked for
+        assert told_below(last, outer, "NAM") is None
+    assert told_below(last, outer, "NAME") is None

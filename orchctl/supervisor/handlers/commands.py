@@ -14,7 +14,7 @@ from orchctl.model.command import Command
 from orchctl.protocol import messages
 from orchctl.protocol.framing import DATA_LIMIT_BYTES
 from orchctl.store.output import OutputLog
-from orchctl.supervisor.ancestry import descends_from
+from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.commands import Commands
@@ -36,6 +36,8 @@ async def exec_command(app: Supervisor, call: Call, asked: messages.ExecCommand)
     _check(asked)
     conversation = app.registry.find(asked.session, asked.own_manager)
     if conversation.talk is not None:
+        if (asked.once or asked.exec_id) not in conversation.talk.state.prompts:
+            own_session.refuse(app, call, conversation, "an agent cannot be prompted in the turn that asks for it")
         await prompts.exec_prompt(app, call, conversation, conversation.talk, asked)
         return
     session, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
@@ -176,8 +178,7 @@ def _shell(
         return session, commands
     if session.closed:
         raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
-    if session.run.pid is not None and descends_from(call.peer, session.run.pid):
-        raise Conflict("a command cannot be run in the session that asks for it", code="own-session")
+    own_session.refuse(app, call, session, "a command cannot be run in the session that asks for it")
     if commands is None:
         name = session.spec.command[0].rpartition("/")[2]
         raise Conflict(

@@ -14,6 +14,7 @@ from orchctl.errors import BadInput
 from orchctl.model.selection import Selection
 from orchctl.protocol import messages
 from orchctl.store.event_reading import EventReader
+from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.news import either
@@ -48,7 +49,7 @@ async def read_events(app: Supervisor, call: Call, asked: messages.ReadEvents) -
     if asked.since_seq is not None and asked.since_seq < 0:
         raise BadInput(f"there is no event {asked.since_seq}", code="bad-seq")
     reader = EventReader(REAL, app.root.events)
-    seq, place = _begin(app, asked, reader)
+    seq, place = _begin(app, call, asked, reader)
     wanted = _filter(app, asked, place)
     with contextlib.closing(_outputs(app, call, asked, wanted, seq, place)) as outputs:
         while True:
@@ -83,7 +84,7 @@ async def _tell(call: Call, events: AsyncIterator[Event], seq: int) -> None:
         await call.say(_said(part, seq))
 
 
-def _begin(app: Supervisor, asked: messages.ReadEvents, reader: EventReader) -> tuple[int, _Place | None]:
+def _begin(app: Supervisor, call: Call, asked: messages.ReadEvents, reader: EventReader) -> tuple[int, _Place | None]:
     """The first event to look at, and the place in one session's output that the reader asks for."""
     if asked.since_seq is not None:
         return asked.since_seq, None
@@ -94,6 +95,8 @@ def _begin(app: Supervisor, asked: messages.ReadEvents, reader: EventReader) -> 
     if len(asked.sessions) != 1:
         raise BadInput("lines and places are those of one session", code="not-one-session")
     session = app.registry.find(asked.sessions[0], asked.own_manager)
+    if asked.follow:
+        own_session.refuse(app, call, session, "a program cannot follow the session it runs in")
     with contextlib.closing(session.open_log()) as log:
         end = log.end
         last = log.start_of_last_lines(max(0, asked.lines), end) if asked.lines is not None else 0

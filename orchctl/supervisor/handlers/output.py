@@ -11,7 +11,7 @@ from orchctl.errors import BadInput, Conflict
 from orchctl.model.screen import Screen
 from orchctl.protocol import messages
 from orchctl.store.output import OutputLog
-from orchctl.supervisor.ancestry import descends_from
+from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.flow import Flow
@@ -26,8 +26,8 @@ async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
     """Send what was asked for; with `follow`, until the session is closed."""
     flow = None if asked.credit_bytes is None else Flow(grant(asked.credit_bytes))
     session = app.registry.find(asked.session, asked.own_manager)
-    if asked.follow and session.run.pid is not None and descends_from(call.peer, session.run.pid):
-        raise Conflict("a program cannot follow the session it runs in", code="own-session")
+    if asked.follow:
+        own_session.refuse(app, call, session, "a program cannot follow the session it runs in")
     if call.number in call.flows:
         raise BadInput(f"request number {call.number} is that of a stream which has not ended", code="number-in-use")
     if asked.raw and session.talk is not None:

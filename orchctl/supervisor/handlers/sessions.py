@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from orchctl import standing
 from orchctl.core import manager
-from orchctl.errors import Conflict
 from orchctl.model.session import Session
 from orchctl.protocol import messages
-from orchctl.supervisor.ancestry import descends_from
+from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.harness import prompts
@@ -69,8 +68,7 @@ async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
 async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None:
     """Answered when it is closed, which is after its last byte is in the log."""
     session = app.registry.find(asked.session, asked.own_manager)
-    if session.run.pid is not None and descends_from(call.peer, session.run.pid):
-        raise Conflict("a program cannot wait for the session it runs in", code="own-session")
+    own_session.refuse(app, call, session, "a program cannot wait for the session it runs in")
     while True:
         ticket = session.news.ticket
         if session.closed:

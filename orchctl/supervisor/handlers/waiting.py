@@ -9,7 +9,7 @@ from orchctl.core import waiting
 from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.model.session import State
 from orchctl.protocol import messages
-from orchctl.supervisor.ancestry import descends_from
+from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.session import SupervisedSession
@@ -22,7 +22,8 @@ _LOOKED_AT = {"prompt", "input"}  # who is in front, or sleeps in a read, is no 
 async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None:
     """Answered with the first condition that holds."""
     session = app.registry.find(asked.session, asked.own_manager)
-    _check(session, call, asked)
+    own_session.refuse(app, call, session, "a program cannot wait for the session it runs in")
+    _check(session, asked)
     loop = asyncio.get_running_loop()
     size, since, look_s = -1, loop.time(), 0.0
     while True:
@@ -44,9 +45,7 @@ async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None
             pass
 
 
-def _check(session: SupervisedSession, call: Call, asked: messages.WaitFor) -> None:
-    if session.run.pid is not None and descends_from(call.peer, session.run.pid):
-        raise Conflict("a program cannot wait for the session it runs in", code="own-session")
+def _check(session: SupervisedSession, asked: messages.WaitFor) -> None:
     waiting.check(asked.conditions)
     if any(one.startswith(waiting.OUTPUT) for one in asked.conditions):
         raise BadInput("output is looked at by whoever reads it", code="bad-condition")
