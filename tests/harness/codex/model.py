@@ -1,7 +1,8 @@
 """A model for the real codex to talk to: the OpenAI Responses API on loopback, as far as codex uses it.
 
 A prompt is a list of steps, one a line, as for the scripted harness: `say`, `think`, `tool COMMAND`, `ask FILE`,
-`question`, `count N MILLISECONDS`, `recall`, `fail TEXT`, `stay`. A step that calls a tool ends the model's answer;
+`question`, `count N MILLISECONDS`, `recall`, `fail TEXT`, `stay`; and `child STEP`, which has a sub-agent do that, if
+codex is told to have them, and goes on meanwhile. A step that calls a tool ends the model's answer;
 with the tool's result codex asks again, and the steps after it follow.
 """
 
@@ -15,8 +16,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-WORDS = ("say", "think", "tool", "ask", "question", "count", "recall", "fail", "stay")
-CALLS = ("tool", "ask", "question")
+WORDS = ("say", "think", "tool", "ask", "question", "count", "recall", "fail", "stay", "child")
+CALLS = ("tool", "ask", "question", "child")
 QUESTION = {
     "questions": [
         {
@@ -139,13 +140,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self._event("response.output_item.done", output_index=index, item=item)
 
     def _call(self, name: str, index: int, word: str, rest: str) -> None:
-        given: dict[str, Any] = {"cmd": f"echo touched >> {rest}" if word == "ask" else rest}
+        calls: dict[str, tuple[Item, Item]] = {
+            "tool": ({"name": "exec_command"}, {"cmd": rest}),
+            "ask": ({"name": "exec_command"}, {"cmd": f"echo touched >> {rest}"}),
+            "question": ({"name": "request_user_input"}, QUESTION),
+            "child": ({"name": "spawn_agent", "namespace": "multi_agent_v1"}, {"message": rest, "task_name": "part"}),
+        }
+        named, given = calls[word]
         item = {
             "type": "function_call",
             "id": name,
             "call_id": f"call_{name}",
-            "name": "request_user_input" if word == "question" else "exec_command",
-            "arguments": json.dumps(QUESTION if word == "question" else given),
+            **named,
+            "arguments": json.dumps(given),
         }
         self._event("response.output_item.added", output_index=index, item={**item, "arguments": ""})
         self._event("response.output_item.done", output_index=index, item=item)
