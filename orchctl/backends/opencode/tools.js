@@ -3,6 +3,7 @@
 // It needs no package, and whatever goes wrong here, the command is run.
 
 const DEEPEST = 64 // sub-agents of sub-agents
+const PASSWORD = "OPENCODE_SERVER_PASSWORD" // with it a command could answer what its agent asks
 const OURS = ["npm_config_fetch_retries", "npm_config_fetch_timeout"] // set for the server alone (harness.py)
 
 async function environmentOf(client, id) {
@@ -18,6 +19,7 @@ export default {
   id: "orchctl-tools",
   server: async ({ client }, options) => ({
     "shell.env": async (input, output) => {
+      output.env[PASSWORD] = undefined
       for (const name of options?.hidden ?? []) if (OURS.includes(name)) output.env[name] = undefined
       try {
         Object.assign(output.env, await environmentOf(client, input.sessionID))
