@@ -157,7 +157,9 @@ class CommandReading:
             raise BadInput(f"a command of {size} bytes; at most {TEXT_LIMIT_BYTES}", code="too-large")
         if size > INLINE_TEXT_BYTES:
             if "\0" in text or any("\0" in word for word in argv):
-                raise BadInput("a NUL byte in the command, which no shell can take", code="nul-byte")
+                raise BadInput(
+                    "a NUL byte in the command or prompt, which no shell and no agent can take", code="nul-byte"
+                )
             text, argv = "".join(f"{word}\0" for word in argv) or text, ()  # NUL bytes tell words from a text
             parts += self._parts("text", text.encode(errors="surrogateescape"))
         if options.stdin is not None:

@@ -46,12 +46,10 @@ def encode_request(number: int, message: messages.Request) -> bytes:
 def check_request(payload: bytes) -> None:
     """Refuse what no request may be, whatever it asks for."""
     if len(payload) > REQUEST_LIMIT_BYTES:
-        raise LimitReached(
-            f"a request of {len(payload)} bytes, with its command and environment; at most {REQUEST_LIMIT_BYTES}",
-            code="too-large",
-        )
+        what = f"a request of {len(payload)} bytes, with its command, environment and prompt"
+        raise LimitReached(f"{what}; at most {REQUEST_LIMIT_BYTES}", code="too-large")
     if _NUL.search(payload):
-        raise BadInput("a NUL byte in a name, a command, a directory or the environment", code="nul-byte")
+        raise BadInput("a NUL byte in a name, a command, a prompt, a directory or the environment", code="nul-byte")
 
 
 def size_of(value: object) -> int:

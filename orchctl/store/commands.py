@@ -64,6 +64,13 @@ class CommandStore:
         except FileNotFoundError:
             return b""
 
+    def size_of(self, name: str) -> int:
+        """Of a file that was put in parts; 0 where there is none."""
+        try:
+            return os.path.getsize(f"{self.shell}/{name}")
+        except FileNotFoundError:
+            return 0
+
     def remove(self, *names: str) -> None:
         """What is no longer needed."""
         for name in names:

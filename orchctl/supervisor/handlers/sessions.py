@@ -20,6 +20,8 @@ from orchctl.supervisor.waiting import waiting_of, with_waiting
 
 async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> None:
     """Answered once the program runs, or could not be started."""
+    if asked.prompt is not None:
+        prompts.check(asked.prompt)  # before anything is begun
     session = await app.registry.spawn(asked)
     warnings = tuple(standing.differences(asked.standing, app.standing))
     if session.talk is not None:

@@ -28,7 +28,7 @@ EXIT = {TurnEnd.COMPLETED: 0, TurnEnd.FAILED: 1, TurnEnd.INTERRUPTED: 1}
 
 async def say(app: Supervisor, session: SupervisedSession, text: str, *, once: str, who: str) -> Said:
     """Have it delivered, or find what became of it when it was asked for before."""
-    _check(text)
+    check(text)
     if not 0 < len(once) <= ONCE or not once.isprintable():
         raise BadInput(f"the name of a prompt is 1 to {ONCE} printable characters", code="bad-once")
     talk = session.talk
@@ -55,7 +55,8 @@ async def send(app: Supervisor, session: SupervisedSession, data: bytes, *, whol
     """What `send` types is a prompt."""
     if not whole:
         raise BadInput(
-            "a prompt is one text of at most 256 KiB, sent with Enter; 'exec' takes longer ones", code="bad-prompt"
+            "a prompt is one text of at most 256 KiB, sent with Enter; 'exec SESSION -' takes longer ones, from stdin",
+            code="bad-prompt",
         )
     await say(app, session, data.decode("utf-8", "replace"), once=once, who=who)
 
@@ -66,14 +67,18 @@ async def exec_prompt(
     """Answered by what the agent says until its turn ends."""
     store = app.house.store.commands(session.spec.id)
     name = f"{SPOOLED}{asked.exec_id}"
-    spooled = store.read_part(name, 0, PROMPT_BYTES + 1) if asked.spooled else b""
-    text = spooled.decode("utf-8", "replace").replace("\0", " ").rstrip() if asked.spooled else asked.text
+    text = asked.text
+    if asked.spooled:
+        size = store.size_of(name)
+        spooled = store.read_part(name, 0, PROMPT_BYTES)
+        store.remove(name)  # whoever asks again puts it there again
+        _check_size(size)
+        text = spooled.decode("utf-8", "replace").replace("\0", " ").rstrip()
     once = asked.once or asked.exec_id
     until = None if asked.timeout_s is None else asyncio.get_running_loop().time() + asked.timeout_s
     if once not in talk.state.prompts:
         await _idle(session, talk, asked.wait_prompt_s)
     said = await say(app, session, text or " ".join(asked.argv), once=once, who=asked.own_manager)
-    store.remove(name)
     await call.say(messages.CommandBegins(command=command(session, said)))
     if asked.detach:
         await call.say(messages.CommandEnds(command=command(session, said)))
@@ -175,11 +180,16 @@ async def _until(session: SupervisedSession, holds: object) -> None:
         await ticket.wait()
 
 
-def _check(text: str) -> None:
+def check(text: str) -> None:
+    """Refuse what no agent can be told."""
     if not text.strip():
         raise BadInput("an empty prompt", code="empty-prompt")
     if "\0" in text:
         raise BadInput("a NUL byte in the prompt", code="nul-byte")
-    size = len(text.encode("utf-8", "replace"))
+    _check_size(len(text.encode("utf-8", "replace")))
+
+
+def _check_size(size: int) -> None:
     if size > PROMPT_BYTES:
-        raise BadInput(f"a prompt of {size} bytes; at most {PROMPT_BYTES}", code="prompt-too-long")
+        message = f"a prompt of {size} bytes; at most {PROMPT_BYTES}, and the agent can read a file by its name"
+        raise BadInput(message, code="prompt-too-long")
