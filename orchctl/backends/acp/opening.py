@@ -89,7 +89,7 @@ class Openings:
         try:
             steps = settling.steps(native, result, model=left["model"], mode=left["mode"], resumed=resumed)
         except settling.NotOffered as problem:
-            return [NotOpened(code="not-offered", message=str(problem))]
+            return [NotOpened(code=problem.code, message=str(problem))]
         model = left["model"] or settling.model_of(result)
         then = {"native": native, "can": left["can"], "model": model, "lost": bool(left.get("lost"))}
         return self._settle(session, {**then, "steps": [[step.method, step.params] for step in steps]})

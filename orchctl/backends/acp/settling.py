@@ -13,7 +13,11 @@ ASKING = "default"  # agents that have modes call the one in which a human is as
 
 
 class NotOffered(Exception):
-    """What was asked for is not to be had."""
+    """What was asked for is not to be had. `code` is stable."""
+
+    def __init__(self, why: str, code: str = "not-offered") -> None:
+        super().__init__(why)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Setting:
+    what: str
     method: str
     fixed: Record
     key: str
@@ -36,7 +41,8 @@ class _Setting:
         """To get there; None when it is so."""
         value = self.find(wanted)
         if value is None:
-            raise NotOffered(f"there is no {wanted!r}; there are {', '.join(self.offered) or 'none'}")
+            known = ", ".join(self.offered) or "none"
+            raise NotOffered(f"there is no {self.what} {wanted!r}; there are {known}", f"unknown-{self.what}")
         return None if value == self.current else Step(method=self.method, params={**self.fixed, self.key: value})
 
     def find(self, wanted: str) -> str | None:
@@ -73,6 +79,7 @@ def _setting(session: str, result: Record, what: str) -> _Setting | None:
         if isinstance(option, dict) and what in (option.get("category"), option.get("id")):
             values = [one for one in option.get("options") or () if isinstance(one, dict)]
             return _Setting(
+                what=what,
                 method="session/set_config_option",
                 fixed={"sessionId": session, "configId": option.get("id")},
                 key="value",
@@ -85,6 +92,7 @@ def _setting(session: str, result: Record, what: str) -> _Setting | None:
     key, many = (("modeId", "availableModes"), ("modelId", "availableModels"))[what == "model"]
     values = [one for one in listed.get(many) or () if isinstance(one, dict)]
     return _Setting(
+        what=what,
         method=f"session/set_{what}",
         fixed={"sessionId": session},
         key=key,

@@ -184,7 +184,8 @@ class Translator:
         if str(message.get("terminal_reason")).startswith("aborted"):
             return [*before, *self._end(TurnEnd.INTERRUPTED, usage)]
         if message.get("is_error"):
-            trouble = Trouble(code="turn-failed", message=_error(message))
+            unknown = message.get("api_error_type") == "not_found_error"
+            trouble = Trouble(code="unknown-model" if unknown else "turn-failed", message=_error(message))
             return [*before, trouble, *self._end(TurnEnd.FAILED, usage, _error(message))]
         return [*before, *self._end(TurnEnd.COMPLETED, usage)]
 

@@ -81,12 +81,15 @@ class Thread:
         return f"{item}/{self.parts.get(item, 0)}"
 
 
+_CODES = {"modelNotFound": "unknown-model"}  # what all harnesses call by one word
+
+
 def error_of(error: object) -> tuple[str, str]:
     """A stable code, and words."""
     found = error if isinstance(error, dict) else {}
     info = found.get("codexErrorInfo")
     code = next(iter(info), "other") if isinstance(info, dict) else info if isinstance(info, str) else "other"
-    return str(code), str(found.get("message") or "the turn failed")
+    return _CODES.get(str(code), str(code)), str(found.get("message") or "the turn failed")
 
 
 def _turn_started(thread: Thread, params: Params) -> list[Happening]:
