@@ -25,7 +25,7 @@ class AcpHarness:
         "MOONSHOT_*", "OPENAI_*", "OPENROUTER_*", "QWEN_*", "VIBE_*", "XAI_*",
     )  # fmt: skip
     tested = ("1", "1")  # versions of the protocol; each agent counts its own by itself
-    install = 'a profile with harness = "acp" and the argv of an agent, such as ["gemini", "--acp"]'
+    install = 'write a profile with harness = "acp" and the argv of an agent, such as ["gemini", "--acp"]'
 
     def program(self, profile: Profile, path: str) -> str | None:
         """The first word of the profile's argv."""
@@ -43,9 +43,7 @@ class AcpHarness:
     def check(self, profile: Profile, opening: Opening) -> None:
         """What an agent offers is known only when it runs; which options there are is known now."""
         if not profile.argv:
-            raise BadInput(
-                f"profile {profile.name!r} does not say which agent to run: it needs {self.install}", code="no-agent"
-            )
+            raise BadInput(f"profile {profile.name!r} does not say which agent to run; {self.install}", code="no-agent")
         for name in opening.options:
             if name not in OPTIONS:
                 raise BadInput(

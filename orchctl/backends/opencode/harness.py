@@ -82,7 +82,7 @@ class OpencodeHarness:
 
 
 def _free_port() -> int:
-    """Somebody may take it before the server does: then that one ends, and another is started."""
+    """Somebody may take it before the server does: then that one is of no use, and the next try has another."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -5,6 +5,7 @@ It speaks to 127.0.0.1 and nowhere else, through no proxy, with the password tha
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -76,6 +77,7 @@ class Door:
 
     def __init__(self, port: int, password: str, patience: Patience) -> None:
         self.patience = patience
+        self._port = port
         self._client = httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{port}",
             auth=(USER, password),
@@ -106,6 +108,15 @@ class Door:
                 raise NoAnswer(f"the answer to {method} {path} is not JSON") from None
             value = None
         return Answer(status=response.status_code, value=value, next=response.headers.get("x-next-cursor"))
+
+    async def is_open(self) -> bool:
+        """Whether anybody listens there."""
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        except OSError:
+            return False
+        writer.close()
+        return True
 
     async def status_without_password(self, path: str) -> int:
         """What somebody gets who does not know it."""

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 PORT, PASSWORD = "port", "password"  # in the notes of a launch
 LISTENING = b"listening on http"
 _LOOK_S = 0.05
+_STRANGER_S = 1.0  # between listening and saying so; on its own it gives up a port that is taken after two
 _CLOSED_TO_STRANGERS = ("/global/health", "/session")
 _Job = Callable[[Asking], Awaitable[None]]
 
@@ -97,8 +98,7 @@ class OpencodeServer:
 
     async def _hello(self, door: Door) -> str | None:
         """It listens, it is ours, and it lets nobody else in."""
-        while LISTENING not in self._host.stdout():
-            await asyncio.sleep(_LOOK_S)
+        await self._listens(door)
         for path in _CLOSED_TO_STRANGERS:
             status = await door.status_without_password(path)
             if status != 401:
@@ -107,6 +107,15 @@ class OpencodeServer:
         if not health.ok or not isinstance(health.value, dict):
             raise NoAnswer(f"it is not healthy ({health.said})")
         return str(health.value["version"]) if "version" in health.value else None
+
+    async def _listens(self, door: Door) -> None:
+        """Who answers there before the server has said that it does is somebody else."""
+        looks = 0
+        while LISTENING not in self._host.stdout():
+            looks = looks + 1 if await door.is_open() else 0
+            if looks * _LOOK_S > _STRANGER_S:
+                raise NoAnswer(f"another program has taken its port, {self._notes[PORT]}; the next try takes another")
+            await asyncio.sleep(_LOOK_S)
 
     async def _work(self, line: Line, tasks: asyncio.TaskGroup, version: str | None) -> None:
         streams, rooms = Streams(line, tasks), Rooms()

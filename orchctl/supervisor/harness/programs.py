@@ -57,7 +57,8 @@ def installed(harness: Harness, profile: Profile, path: str) -> str:
     """The program, or how to get it."""
     found = harness.program(profile, path)
     if found is None:
-        raise CommandNotFound(f"{harness.name} is not installed; {harness.install}", code="harness-not-installed")
+        what = f"{profile.argv[0]!r} of the profile {profile.name!r}" if profile.argv else harness.name
+        raise CommandNotFound(f"{what} is not installed; {harness.install}", code="harness-not-installed")
     return found
 
 
