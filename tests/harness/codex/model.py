@@ -18,6 +18,7 @@ from typing import Any
 
 WORDS = ("say", "think", "tool", "ask", "question", "count", "recall", "fail", "stay", "child")
 CALLS = ("tool", "ask", "question", "child")
+NO_MODEL = "none-such"  # a provider refuses the name of a model that it does not have
 QUESTION = {
     "questions": [
         {
@@ -75,6 +76,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         if not self.path.partition("?")[0].endswith("/responses"):
             self._json(404, {"error": {"message": "no such path"}})
+            return
+        if body.get("model") == NO_MODEL:
+            message = f"The model '{NO_MODEL}' does not exist or you do not have access to it."
+            self._json(404, {"error": {"message": message, "type": "invalid_request_error", "code": "model_not_found"}})
             return
         steps, number = due(body.get("input") or [])
         self.server.asked += 1

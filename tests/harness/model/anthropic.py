@@ -54,7 +54,8 @@ def events(body: Body, made: list[Act], number: int) -> Iterator[tuple[str, Body
 
 def error(act: Fail) -> Body:
     """What an error looks like."""
-    return {"type": "error", "error": {"type": "api_error", "message": act.text}}
+    kind = "not_found_error" if act.status == 404 else "api_error"
+    return {"type": "error", "error": {"type": kind, "message": act.text}}
 
 
 def _message(body: Body, number: int) -> Body:

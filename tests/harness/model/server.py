@@ -14,6 +14,7 @@ from typing import Any
 from tests.harness.model import anthropic, openai
 from tests.harness.model.script import Fail, acts
 
+NO_MODEL = "none-such"  # a service refuses the name of a model that it does not have
 DIALECTS: dict[str, ModuleType] = {"/messages": anthropic, "/chat/completions": openai}
 
 
@@ -75,7 +76,8 @@ class _Handler(BaseHTTPRequestHandler):
         if dialect is None:
             self._json({"input_tokens": 10} if path.endswith("/count_tokens") else {}, 200 if "count" in path else 404)
             return
-        made = acts(dialect.asked(body), self.server.count)
+        known = body.get("model") != NO_MODEL
+        made = acts(dialect.asked(body), self.server.count) if known else [Fail(404, f"model: {NO_MODEL}")]
         if isinstance(made[-1], Fail):
             self._json(dialect.error(made[-1]), made[-1].status)
         elif not body.get("stream"):
