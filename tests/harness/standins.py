@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -53,7 +51,9 @@ class Opencode(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """A look."""
         path = self.path.partition("?")[0]
-        if "STANDIN_OPEN" not in os.environ and "Authorization" not in self.headers:
+        if "STANDIN_TAKEN" in os.environ:
+            self._json(404, None)
+        elif "STANDIN_OPEN" not in os.environ and "Authorization" not in self.headers:
             self._json(401, None)
         elif path == "/event":
             self._events()
@@ -89,12 +89,10 @@ class Opencode(BaseHTTPRequestHandler):
 
 def opencode(port: int) -> None:
     """Until it is killed."""
-    if "STANDIN_TAKEN" in os.environ:
-        with socket.create_server(("127.0.0.1", port)):
-            time.sleep(600)
     server = ThreadingHTTPServer(("127.0.0.1", port), Opencode)
     server.daemon_threads = True
-    print(f"opencode server listening on http://127.0.0.1:{port}", flush=True)
+    if "STANDIN_TAKEN" not in os.environ:
+        print(f"opencode server listening on http://127.0.0.1:{port}", flush=True)
     server.serve_forever()
 
 

@@ -5,7 +5,6 @@ It speaks to 127.0.0.1 and nowhere else, through no proxy, with the password tha
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -18,6 +17,7 @@ import httpx_sse
 
 USER = "opencode"
 logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every request
+_GLANCE_S = 0.2
 _ANSWER_LIMIT = 256 << 20  # bytes; a hundred messages with large outputs are far below
 
 
@@ -77,7 +77,6 @@ class Door:
 
     def __init__(self, port: int, password: str, patience: Patience) -> None:
         self.patience = patience
-        self._port = port
         self._client = httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{port}",
             auth=(USER, password),
@@ -109,14 +108,13 @@ class Door:
             value = None
         return Answer(status=response.status_code, value=value, next=response.headers.get("x-next-cursor"))
 
-    async def is_open(self) -> bool:
-        """Whether anybody listens there."""
+    async def is_a_strangers(self, path: str) -> bool:
+        """Whether somebody answers there who is not opencode; whoever does not answer at once may be."""
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        except OSError:
+            answer = await self._client.get(path, auth=_nobody, timeout=_GLANCE_S)
+        except httpx.HTTPError:
             return False
-        writer.close()
-        return True
+        return answer.status_code not in (200, 401)
 
     async def status_without_password(self, path: str) -> int:
         """What somebody gets who does not know it."""

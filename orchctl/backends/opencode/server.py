@@ -18,7 +18,6 @@ log = logging.getLogger(__name__)
 PORT, PASSWORD = "port", "password"  # in the notes of a launch
 LISTENING = b"listening on http"
 _LOOK_S = 0.05
-_STRANGER_S = 1.0  # between listening and saying so; on its own it gives up a port that is taken after two
 _CLOSED_TO_STRANGERS = ("/global/health", "/session")
 _Job = Callable[[Asking], Awaitable[None]]
 
@@ -109,11 +108,9 @@ class OpencodeServer:
         return str(health.value["version"]) if "version" in health.value else None
 
     async def _listens(self, door: Door) -> None:
-        """Who answers there before the server has said that it does is somebody else."""
-        looks = 0
+        """Until it says so. Who answers there as it never does is another program, and it ends without saying why."""
         while LISTENING not in self._host.stdout():
-            looks = looks + 1 if await door.is_open() else 0
-            if looks * _LOOK_S > _STRANGER_S:
+            if await door.is_a_strangers(_CLOSED_TO_STRANGERS[0]):
                 raise NoAnswer(f"another program has taken its port, {self._notes[PORT]}; the next try takes another")
             await asyncio.sleep(_LOOK_S)
 
