@@ -95,8 +95,9 @@ class Host(Protocol):
         """Tell what a line means for a session. All that one line means, for each session, in one call."""
 
     def write(self, line: bytes, session: str | None = None) -> None:
-        """Put a line, without its newline, on the server's stdin; in order, never blocking. With a session while
-        replaying, it is dropped if that session has this line of the raw log on record.
+        """Put a line, without its newline, on the server's stdin; in order, never blocking. Several lines, joined by
+        newlines, go in one piece, with nothing of others in between. With a session while replaying, it is dropped if
+        that session has this line of the raw log on record.
         """
 
     def keep_raw(self, payload: bytes) -> None:
