@@ -26,6 +26,7 @@ class Kit:
     can_die: bool = False  # prompts can have the server itself die, hang or talk nonsense
     asks_questions: bool = True
     goes_on: bool = True  # with its turn, when it is denied something
+    asks_for_children: bool = False  # whether it may have a sub-agent, before that asks anything
     patient_s: float = 60.0  # how long a server that owes may be silent; short ones are for tests of just that
 
     def say(self, text: str) -> str:
@@ -55,6 +56,10 @@ class Kit:
     def recall(self) -> str:
         """It says how many prompts it had: `prompt number N`."""
         return "recall"
+
+    def child(self, prompt: str) -> str:
+        """It has a sub-agent do that, and waits for it."""
+        return f"child {prompt}"
 
     def stay(self) -> str:
         """It goes on until it is interrupted."""

@@ -216,7 +216,9 @@ class CodexServer:
         thread = str(params.get("threadId"))
         session = self._known.threads.get(thread)
         if session is None:
+            self._child_works(thread, params.get("turn"))
             return
+        self._child_begins(session, params.get("item"))
         conversation = self._known.sessions[session]
         happenings = conversation.thread.hear(told.method, params)
         if told.method == "thread/closed":
@@ -260,6 +262,19 @@ class CodexServer:
         session = self._known.threads.get(parent) or self._known.children.get(parent)
         if session is not None and isinstance(thread, dict):
             self._known.children[str(thread.get("id"))] = session
+
+    def _child_begins(self, session: str, item: object) -> None:
+        """A sub-agent is a thread that only the call which begins it tells of."""
+        receivers = item.get("receiverThreadIds") if isinstance(item, dict) else None
+        for thread in receivers if isinstance(receivers, list) else ():
+            self._known.children[str(thread)] = session
+
+    def _child_works(self, thread: str, turn: object) -> None:
+        """It may be at work before that call is over: then its turn names the one that it is a part of."""
+        root = turn.get("rootTurnId") if isinstance(turn, dict) else None
+        for session, conversation in self._known.sessions.items():
+            if root is not None and conversation.thread.turn == root:
+                self._known.children[thread] = session
 
     def _asked(self, asked: Asked) -> None:
         thread = str(asked.params.get("threadId"))

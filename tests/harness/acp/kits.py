@@ -51,6 +51,5 @@ def qwen(world: World) -> Iterator[Kit]:
         env |= {"NO_PROXY": "127.0.0.1", "QWEN_CODE_NO_RELAUNCH": "1"}  # one process, so that tests can stop it
         given = ", ".join(f'{name} = "{value}"' for name, value in env.items())
         argv = json.dumps([*program, "--acp", "--auth-type=openai"])
-        yield Kit(
-            profile="it", config=f'[profiles.it]\nharness = "acp"\nargv = {argv}\nenv = {{{given}}}\n', goes_on=False
-        )
+        config = f'[profiles.it]\nharness = "acp"\nargv = {argv}\nenv = {{{given}}}\n'
+        yield Kit(profile="it", config=config, goes_on=False, asks_for_children=True)

@@ -1,9 +1,9 @@
 """A model for the real codex to talk to: the OpenAI Responses API on loopback, as far as codex uses it.
 
 A prompt is a list of steps, one a line, as for the scripted harness: `say`, `think`, `tool COMMAND`, `ask FILE`,
-`question`, `count N MILLISECONDS`, `recall`, `fail TEXT`, `stay`; and `child STEP`, which has a sub-agent do that, if
-codex is told to have them, and goes on meanwhile. A step that calls a tool ends the model's answer;
-with the tool's result codex asks again, and the steps after it follow.
+`question`, `count N MILLISECONDS`, `recall`, `fail TEXT`, `stay`; and `child STEP`: a sub-agent does it, and is waited
+for. A step that calls a tool ends the model's answer; with the tool's result codex asks again, and the steps after it
+follow.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from typing import Any
 
 WORDS = ("say", "think", "tool", "ask", "question", "count", "recall", "fail", "stay", "child")
-CALLS = ("tool", "ask", "question", "child")
+CALLS = ("tool", "ask", "question", "child", "wait")
+CHILDREN = {"namespace": "multi_agent_v1"}
 NO_MODEL = "none-such"  # a provider refuses the name of a model that it does not have
 QUESTION = {
     "questions": [
@@ -36,7 +37,8 @@ Item = dict[str, Any]
 def steps_of(text: str) -> list[Step]:
     """The steps of a prompt; none where it is not for us, such as what codex says of the directory."""
     pairs = [tuple(line.strip().partition(" ")[::2]) for line in text.splitlines()]
-    return [(word, rest) for word, rest in pairs if word in WORDS]
+    known = [(word, rest) for word, rest in pairs if word in WORDS]
+    return [step for word, rest in known for step in ((word, rest), ("wait", ""))[: 2 if word == "child" else 1]]
 
 
 def due(items: list[Item]) -> tuple[list[Step], int]:
@@ -52,6 +54,12 @@ def due(items: list[Item]) -> tuple[list[Step], int]:
             pass
     until = next((number for number, (word, _) in enumerate(steps, 1) if word in CALLS), len(steps))
     return steps[:until], len(prompts)
+
+
+def begun(items: list[Item]) -> str:
+    """The sub-agent that was begun last, as codex said."""
+    said = [str(item.get("output")) for item in items if item.get("type") == "function_call_output"]
+    return next((str(json.loads(one)["agent_id"]) for one in reversed(said) if '"agent_id"' in one), "nobody")
 
 
 def _text(item: Item) -> str:
@@ -88,10 +96,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self._json(400, {"error": {"message": failure, "type": "fake", "code": "fake"}})
             return
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self._stream(steps, number, len(body.get("input") or []))
+            self._stream(steps, number, body.get("input") or [])
         self.close_connection = True
 
-    def _stream(self, steps: list[Step], number: int, length: int) -> None:
+    def _stream(self, steps: list[Step], number: int, items: list[Item]) -> None:
+        length = len(items)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
@@ -102,7 +111,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if word == "think":
                 self._think(name, index, rest)
             elif word in CALLS:
-                self._call(name, index, word, rest)
+                self._call(name, index, word, begun(items) if word == "wait" else rest)
             else:
                 self._say(name, index, self._pieces(word, rest, number))
         usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
@@ -149,7 +158,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "tool": ({"name": "exec_command"}, {"cmd": rest}),
             "ask": ({"name": "exec_command"}, {"cmd": f"echo touched >> {rest}"}),
             "question": ({"name": "request_user_input"}, QUESTION),
-            "child": ({"name": "spawn_agent", "namespace": "multi_agent_v1"}, {"message": rest, "task_name": "part"}),
+            "child": ({"name": "spawn_agent", **CHILDREN}, {"message": rest, "task_name": "part"}),
+            "wait": ({"name": "wait_agent", **CHILDREN}, {"targets": [rest]}),
         }
         named, given = calls[word]
         item = {

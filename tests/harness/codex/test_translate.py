@@ -230,12 +230,27 @@ def test_the_transcript_reads_like_a_conversation() -> None:
     ]
 
 
-def test_a_child_thread_asks_in_the_name_of_its_parent() -> None:
+CALL = {"type": "collabAgentToolCall", "id": "c", "tool": "spawnAgent", "receiverThreadIds": ["child"]}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        ("thread/started", {"thread": {"id": "child", "parentThreadId": "parent"}}),
+        ("item/completed", {"threadId": "parent", "item": CALL}),
+        ("turn/started", {"threadId": "child", "turn": {"id": "t2", "rootTurnId": "t1"}}),
+    ],
+)
+def test_a_child_thread_asks_in_the_name_of_its_parent(told: tuple[str, dict[str, Any]]) -> None:
     listener = Listener()
     server = CodexServer(listener)
+    server.know(Opening(session="other", cwd="/", native={"id": "stranger"}))
     server.know(Opening(session="s", cwd="/", native={"id": "parent"}))
-    child = {"thread": {"id": "child", "parentThreadId": "parent"}}
-    server.hear(json.dumps({"method": "thread/started", "params": child}).encode())
+    for thread, turn in (("parent", "t1"), ("stranger", "t0")):
+        begun = {"threadId": thread, "turn": {"id": turn, "rootTurnId": turn}}
+        server.hear(json.dumps({"method": "turn/started", "params": begun}).encode())
+    server.hear(json.dumps({"method": told[0], "params": told[1]}).encode())
+    listener.heard.clear()
     asked = {"threadId": "child", "turnId": "u", "itemId": "i", "command": "ls", "kind": "command"}
     server.hear(json.dumps({"method": requests.COMMAND, "id": 7, "params": asked}).encode())
     ((session, need),) = listener.heard

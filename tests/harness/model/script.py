@@ -20,7 +20,7 @@ STEPS = (
 TOOLS = ("tool", "ask", "where", "question", "child")
 SHELL = ("Bash", "run_shell_command", "bash")
 QUESTION = ("AskUserQuestion", "ask_user_question")
-CHILD = ("Task", "Agent")
+CHILD = ("Task", "Agent", "agent", "task")
 STAYED = 36000  # pieces, 0.1 s apart: an hour
 
 
@@ -126,7 +126,7 @@ def _call(word: str, rest: str, asked: Asked) -> Act:
         return _filled(QUESTION, {"questions": questions}, asked)
     if word == "child":
         given = {"description": "a part of it", "prompt": rest, "subagent_type": "general-purpose"}
-        return _filled(CHILD, given, asked)
+        return _filled(CHILD, {**given, "run_in_background": False}, asked)  # one in the background may ask nobody
     command = {"tool": rest, "ask": f"echo touched >> {rest}", "where": "pwd"}[word]
     return _filled(SHELL, {"command": command, "description": rest or word}, asked)
 

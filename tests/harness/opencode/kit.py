@@ -24,6 +24,10 @@ class OpencodeKit(Kit):
         """It calls a tool of opencode's."""
         return f"call {name} {json.dumps(given)}"
 
+    def child(self, prompt: str) -> str:
+        """The one that can do everything."""
+        return self.subagent(prompt)
+
     def subagent(self, *prompts: str) -> str:
         """It has a sub-agent do that."""
         return self.call("task", description="part of it", prompt=self.steps(*prompts), subagent_type="general")

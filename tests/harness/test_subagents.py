@@ -1,0 +1,66 @@
+"""What a sub-agent of a real program asks is asked under the session that it works for; yes runs it once, no never."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from tests.harness import kits
+from tests.harness.acp import kits as acp_kits
+from tests.harness.claude import kit as claude_kit
+from tests.harness.kits import Kit
+from tests.harness.opencode import hosting as opencode_hosting
+from tests.harness.opencode.kit import opencode
+from tests.harness.stage import Stage
+from tests.world import World, until
+
+Maker = Callable[[World], AbstractContextManager[Kit]]
+
+
+def real(maker: Maker, program: Callable[[], object], name: str) -> object:
+    """Skipped where it is not installed."""
+    missing = pytest.mark.skipif(program() is None, reason=f"{name} is not installed; .ci/harnesses {name} does that")
+    return pytest.param(maker, id=name, marks=missing)
+
+
+@pytest.mark.parametrize(
+    "maker",
+    [
+        real(kits.codex, kits.codex_program, "codex"),
+        real(opencode, opencode_hosting.program, "opencode"),
+        real(claude_kit.claude, claude_kit.program, "claude"),
+        real(acp_kits.qwen, acp_kits.qwen_program, "qwen"),
+    ],
+)
+def test_what_a_sub_agent_asks_is_asked_under_its_session(world: World, maker: Maker) -> None:
+    with maker(world) as kit:
+        kit.prepare(world)
+        stage = Stage(world, kit)
+        session = stage.spawn()
+        stage.spawn("other")
+        for verb, file in (("approve", "yes"), ("deny", "no")):
+            asked = stage.exec(kit.steps(kit.child(kit.ask(file)), kit.say(f"so {verb}")), "--no-wait-input")
+            assert asked.returncode == 7, asked
+            if kit.asks_for_children:
+                (first,) = stage.pending()
+                world.ok("approve", "it")
+                until(lambda: [one for one in stage.pending() if one["request"] != first["request"]])  # noqa: B023
+            (pending,) = stage.pending()
+            assert (pending["session"], pending["name"], pending["need"]) == (session, "it", "permission")
+            assert file in pending["title"]
+            assert stage.touched(file) == 0
+            world.ok(verb, "it", "--request", pending["request"])
+            world.ok("wait", "it", "--for", "turn")
+            assert stage.pending() == []
+            again = world.run("approve", "it", "--request", pending["request"], "--json")
+            assert (again.returncode, json.loads(again.stderr)["code"]) == (5, "request-gone")
+        assert (stage.touched("yes"), stage.touched("no")) == (1, 0)
+        asked_for = 4 if kit.asks_for_children else 2
+        assert len(stage.events("needs-input")) == len(stage.events("answered")) == asked_for
+        assert stage.events("needs-input", "other") == []
+        assert "so approve" in stage.tells()
+        assert ("so deny" in stage.tells()) is kit.goes_on
+        world.end()
