@@ -104,9 +104,13 @@ class Fleet:
         prompt = self.stage.kit.steps(*steps)
         return {name: self.world.start("exec", name, prompt, stderr=subprocess.PIPE) for name in names}
 
-    def asking(self) -> dict[str, str]:
-        """The request of each that asks."""
-        return {one["name"]: one["request"] for one in self.world.json("pending")}
+    def asking(self, *names: str) -> dict[str, str]:
+        """The request of each, once these ask, and nobody else."""
+        for name in names:
+            self.world.ok("wait", name, "--for", "needs-input", timeout=SECONDS)
+        found = {one["name"]: one["request"] for one in self.world.json("pending")}
+        assert set(found) == set(names)
+        return found
 
 
 @pytest.fixture
@@ -154,9 +158,9 @@ def work(fleet: Fleet) -> None:
     commands = {name: fleet.world.start("exec", name, wait) for name in SHELLS}
     kit = fleet.stage.kit
     turns = fleet.begin(AGENTS, kit.think("of it"), kit.ask("file"), kit.count(30, 10), kit.say("all done"))
-    until(lambda: set(fleet.asking()) == set(AGENTS), lambda: f"only {set(fleet.asking())} ask", SECONDS)
+    asking = fleet.asking(*AGENTS)
     assert [fleet.stage.touched("file", name) for name in AGENTS] == [0] * len(AGENTS)
-    for name, request in fleet.asking().items():
+    for name, request in asking.items():
         fleet.world.ok("approve", name, "--request", request)
     for name, running in turns.items():
         said, errors = running.communicate(timeout=SECONDS)
@@ -178,14 +182,14 @@ def cut_off_turns(fleet: Fleet) -> dict[str, subprocess.Popen[bytes]]:
     turns = fleet.begin((WAITING,), kit.ask("other")) | fleet.begin(
         AT_IT, kit.tool("echo begun >> file; tail -f /dev/null")
     )
-    until(lambda: set(fleet.asking()) == {WAITING, *AT_IT}, lambda: f"only {fleet.asking()} ask", SECONDS)
+    fleet.asking(WAITING, *AT_IT)
     for name in AT_IT:
         fleet.world.ok("approve", name)
     turns |= fleet.begin(CUT_OFF, kit.stay())
     for name in CUT_OFF:
         fleet.world.ok("wait", name, "--for", r"output=\.\.", timeout=SECONDS)
     until(lambda: len(for_ever(fleet)) == len(AT_IT), lambda: f"only {for_ever(fleet)} run", SECONDS)
-    assert set(fleet.asking()) == {WAITING}
+    fleet.asking(WAITING)
     assert all(fleet.stage.agent(name)["busy"] for name in turns)
     return turns
 
@@ -202,10 +206,10 @@ def for_ever(fleet: Fleet) -> set[int]:
 
 def check(fleet: Fleet, listener: Listener) -> None:
     """What was told as it happened is all that is kept, and each session's part is a story."""
-    numbers = [one["seq"] for one in listener.events]
-    assert all(one < other for one, other in pairwise(numbers))
+    heard = [one for one in listener.events if one["type"] != "output"]  # which is cut as it comes, and has no number
+    assert all(one["seq"] < other["seq"] for one, other in pairwise(heard))
     kept = [json.loads(line) for line in fleet.world.ok("events", f"@{FLEET}").splitlines()]
-    assert listener.events == kept
+    assert heard == [one for one in kept if one["type"] != "output"]
     assert {one["session"] for one in kept} == set(fleet.ids.values())
     for name, session in fleet.ids.items():
         told = listener.of(session)
@@ -217,6 +221,7 @@ def check(fleet: Fleet, listener: Listener) -> None:
         assert told[-1]["end_reason"] == "killed", name
         if name in AGENTS:
             check_agent(name, told)
+            check_words(fleet, name, told)
         if name in SHELLS:
             assert [one["phase"] for one in told if one["type"] == "command"] == ["started", "finished"]
 
@@ -239,6 +244,17 @@ def check_agent(name: str, told: list[Event]) -> None:
     assert ends == [("started", None), ("finished", "interrupted")], name
     replies = [one["reply"] for one in second if one["type"] == "answered"]
     assert (len(replies), "withdrawn" in replies) == (int(name not in CUT_OFF), name == WAITING), name
+
+
+def check_words(fleet: Fleet, name: str, told: list[Event]) -> None:
+    """All that it said is told too, once, and in the turns in which it did."""
+    pieces = [one for one in told if one["type"] == "output"]
+    assert pieces[0]["offset"] == 0
+    assert all(one["end"] == other["offset"] for one, other in pairwise(pieces)), name
+    said = "".join(one["text"] for one in pieces)
+    assert said.encode() == fleet.world.run("tail", "-n", "all", name).stdout, name
+    first = "".join(one["text"] for one in told[: at_end(told, 1)] if one["type"] == "output")
+    assert "all done" in first, name
 
 
 def at_end(told: list[Event], number: int) -> int:

@@ -15,7 +15,7 @@ from tests.harness.kits import Kit
 from tests.harness.opencode import hosting as opencode_hosting
 from tests.harness.opencode.kit import opencode
 from tests.harness.stage import Stage
-from tests.world import World, until
+from tests.world import World
 
 Maker = Callable[[World], AbstractContextManager[Kit]]
 
@@ -45,9 +45,8 @@ def test_what_a_sub_agent_asks_is_asked_under_its_session(world: World, maker: M
             asked = stage.exec(kit.steps(kit.child(kit.ask(file)), kit.say(f"so {verb}")), "--no-wait-input")
             assert asked.returncode == 7, asked
             if kit.asks_for_children:
-                (first,) = stage.pending()
                 world.ok("approve", "it")
-                until(lambda: [one for one in stage.pending() if one["request"] != first["request"]])  # noqa: B023
+                world.ok("wait", "it", "--for", "needs-input")
             (pending,) = stage.pending()
             assert (pending["session"], pending["name"], pending["need"]) == (session, "it", "permission")
             assert file in pending["title"]

@@ -79,16 +79,6 @@ class TestClaude(Contract):
         assert "over" in stage.says(stage.kit.steps("retry busy", stage.kit.say("over")))
         assert [one["again"] for one in stage.events("error")] == [True]
 
-    def test_what_a_child_asks_is_asked_under_its_session(self, stage: Stage) -> None:
-        session = stage.spawn()
-        asked = stage.exec(stage.kit.steps("child ask file", stage.kit.say("over")), "--no-wait-input")
-        assert asked.returncode == 7
-        (pending,) = stage.pending()
-        assert pending["session"] == session
-        stage.world.ok("approve", "it")
-        stage.world.ok("wait", "it", "--for", "turn")
-        assert stage.touched("file") == 1
-
     def test_a_session_that_was_never_spoken_to_survives_its_server(self, stage: Stage) -> None:
         stage.spawn()
         os.kill(stage.server(), signal.SIGKILL)
