@@ -242,6 +242,30 @@ def test_a_port_that_somebody_took_is_named(world: World) -> None:
     assert server_pids(world) == []
 
 
+def test_an_agent_that_nobody_is_logged_in_to_says_so_at_once(world: World) -> None:
+    with acp_kits.steps(world, ACP_AUTH="needed") as kit:
+        kit.prepare(world)
+        status, code, message = refused(world, "spawn", "--profile", "it")
+        assert (status, code) == (5, "auth")
+        assert message == "acp: log in with the agent's own command first: Authentication required"
+        assert world.json("list") == []
+        world.end()
+
+
+@pytest.mark.skipif(claude_kit.program() is None, reason="claude is not installed: .ci/harnesses claude")
+def test_claude_says_in_the_first_turn_that_nobody_is_logged_in(world: World) -> None:
+    with claude_kit.claude(world) as kit:
+        kit.config = kit.config.replace('ANTHROPIC_API_KEY = "none", ', "")
+        kit.prepare(world)
+        world.env.pop("ANTHROPIC_API_KEY", None)
+        stage = Stage(world, kit)
+        stage.spawn()
+        failed = stage.exec(kit.say("hello"))
+        assert failed.returncode == 1
+        assert "Not logged in" in failed.stderr.decode().splitlines()[-1]
+        world.end()
+
+
 # models that only the service knows
 
 

@@ -5,7 +5,8 @@
     deaf (stays, and passes over a cancel)
 
 With $ACP_HOME it keeps what it was told there, for other processes of it. $ACP_CAN says what it can (`load resume
-close`), $ACP_SPEAKS the version of the protocol, $ACP_MODES its modes, the first of which it begins in.
+close`), $ACP_SPEAKS the version of the protocol, $ACP_MODES its modes, the first of which it begins in. With $ACP_AUTH
+somebody would have to log in first.
 """
 
 from __future__ import annotations
@@ -219,6 +220,8 @@ class Agent:
                 "agentCapabilities": can,
                 "agentInfo": {"name": "steps", "version": "1.0"},
             }
+        if method == "session/new" and "ACP_AUTH" in os.environ:
+            raise Wrong(-32000, "Authentication required")
         if method == "session/new":
             return self.new(f"c{uuid.uuid4().hex[:12]}", params["cwd"])
         if method in ("session/load", "session/resume") and method.removeprefix("session/") in CAN:
