@@ -53,6 +53,7 @@ def wait_command(
 
     command: no command runs or waits. prompt: the shell waits for one. input: it waits for input, be it a line,
     a key, a password or a command. quiet=D: no output for D. state=S: idle, bootstrapping, live or closed.
+    turn: an agent is not at work. needs-input: an agent asks something.
     output=REGEX: it is in what was written since the last input, or comes. With several, whichever is
     first. Sessions that have ended already count. Of several sessions, each is told as it comes to hold;
     one that ends before that is an error.
