@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import encodings.ascii  # noqa: F401 - which `open` would load by its name, in each keeper anew
 import json
 import os
 from dataclasses import dataclass
