@@ -10,9 +10,9 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from orchctl.errors import BadInput, NotPermitted
+from orchctl.model.lazily import dataclass
 
 SUN_PATH_BYTES = 107  # what the kernel takes as a socket's path, without its final NUL
 

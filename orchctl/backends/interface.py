@@ -27,11 +27,12 @@ The rules that make a turn survive a killed supervisor, and every happening be t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from orchctl.model.agent import Permission, Profile
 from orchctl.model.happening import Happening
+from orchctl.model.lazily import dataclass
 
 __all__ = ["Harness", "Host", "Launch", "Opening", "Permission", "Profile", "Prompt", "Reply", "Server"]
 

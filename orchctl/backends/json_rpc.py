@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from orchctl.model.lazily import dataclass
 
 AT_ONCE = 32  # codex leaves some of several hundred without any answer
 OVERLOADED = -32001

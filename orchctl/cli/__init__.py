@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from types import TracebackType
+
+gc.set_threshold(50_000)  # loading modules makes no garbage, and looking for it was a tenth of a command's time
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

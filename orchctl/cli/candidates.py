@@ -12,10 +12,10 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from orchctl.errors import OrchctlError
+from orchctl.model.lazily import dataclass
 from orchctl.settings import Root, check, find_root
 
 # live sessions alone, or ended ones too; `-many` where a selector may stand; `-by-name` where `@last` may not

@@ -11,12 +11,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
 from orchctl.cli.app import App
+from orchctl.model.lazily import dataclass
 from orchctl.model.values import to_plain
 
 F = TypeVar("F", bound=Callable[..., Any])

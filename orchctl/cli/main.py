@@ -5,6 +5,7 @@ A command's module is imported when it runs; `--help` imports none.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from importlib import import_module
@@ -134,6 +135,8 @@ def main(argv: list[str] | None = None) -> None:
         sys.exit(130)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         sys.exit(_fail(app, words, error))
+    finally:
+        gc.freeze()  # the interpreter looks for garbage once more before it ends
 
 
 def _fail(app: App, words: list[str], error: Exception) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import click
 
 from orchctl.cli.app import parse_duration
+from orchctl.model.lazily import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.own_terminal import KEYBOARD, OwnTerminal
@@ -23,6 +23,7 @@ from orchctl.core import painting
 from orchctl.core.detaching import Meant
 from orchctl.core.keyboard import Keyboard, Typed
 from orchctl.errors import NoSuchSession
+from orchctl.model.lazily import dataclass
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol import codec

@@ -163,9 +163,7 @@ class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
         Where somebody holds the lease, it is refused unless `viewer` is its holder's secret, or the lease becomes
         free within `lease_wait_s`.
         """
-        import secrets
-
-        once = once or secrets.token_hex(16)
+        once = once or os.urandom(16).hex()
         for part in range(0, max(1, len(data)), PART_BYTES):
             asked = messages.SendInput(
                 session=session,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import secrets
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypedDict
 
 from orchctl.client.connection import Connection, ConnectionLost
@@ -15,6 +15,7 @@ from orchctl.client.views import NewlineView, RawView, View
 from orchctl.core.shell import PREFIXES
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.model.command import Command, Result
+from orchctl.model.lazily import dataclass
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import (
     Answer,
@@ -78,7 +79,7 @@ class CommandReading:
     """What is asked for a command, and how much of its output was read; touches no socket."""
 
     def __init__(self, session: str, command: str | Sequence[str], options: Options, own_manager: str) -> None:
-        self.exec_id = secrets.token_hex(8)
+        self.exec_id = os.urandom(8).hex()
         self.session = session
         self._options = options
         self._own_manager = own_manager

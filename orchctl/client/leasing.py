@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from abc import ABC, abstractmethod
 from typing import TypeVar
 
@@ -53,7 +53,7 @@ class Leasing(ABC):
     def release_lease(self, session: str, *, viewer: str) -> None:
         """Let go of the lease; it must be this viewer's."""
         asked = messages.ReleaseLease(
-            session=session, viewer=viewer, own_manager=self._own_manager, once=secrets.token_hex(8)
+            session=session, viewer=viewer, own_manager=self._own_manager, once=os.urandom(8).hex()
         )
         self._ask(asked, messages.LeaseState)
 
@@ -65,7 +65,7 @@ class Leasing(ABC):
             to=to,
             give_back=give_back,
             own_manager=self._own_manager,
-            once=secrets.token_hex(8),
+            once=os.urandom(8).hex(),
         )
         return _held(self._ask(asked, messages.LeaseState))
 

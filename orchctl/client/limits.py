@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from orchctl import config
 from orchctl.client.store_process import ask_store
 from orchctl.core import limits, manager
 from orchctl.core.limits import Use
+from orchctl.model.lazily import dataclass
 from orchctl.model.limits import IDLE, TIME, TOTAL, Limits
 from orchctl.settings import Root
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from orchctl.config import profiles, toml_text
@@ -28,6 +28,7 @@ from orchctl.config.table import (
 )
 from orchctl.model import detach_keys
 from orchctl.model.agent import Profile
+from orchctl.model.lazily import dataclass
 from orchctl.model.limits import TOTAL, Limits
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]

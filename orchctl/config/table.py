@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from orchctl.model import detach_keys, units
+from orchctl.model.lazily import dataclass
 from orchctl.model.limits import IDLE, LOG, SESSIONS, TIME, TOTAL
 
 Path = tuple[str, ...]

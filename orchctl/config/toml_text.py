@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+
+from orchctl.model.lazily import dataclass
 
 Path = tuple[str, ...]
 _TOKEN = re.compile(

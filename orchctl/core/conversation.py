@@ -7,7 +7,7 @@ supervisor goes on behind it and tells nothing twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from orchctl.core import happenings
@@ -27,6 +27,7 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
+from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 REPLIES_KEPT = 64  # requests that were answered are known by name for a while, to say so

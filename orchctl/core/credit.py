@@ -5,9 +5,10 @@ Only output counts. What is said beside it (a gap, a time, a screen) is small, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from orchctl.errors import BadInput, Internal
+from orchctl.model.lazily import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ Pure: asked for the step that is due, told the time.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from orchctl.model.lazily import dataclass
 
 AGAIN_S = 0.25  # how often a step is repeated until it works or the next is due
 GIVE_UP_S = 5.0  # after KILL: a shell that is not back by then does not come back

@@ -7,8 +7,9 @@ another. What is not whole yet waits, but for strings, which may be of any lengt
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+
+from orchctl.model.lazily import dataclass
 
 STRING_BYTES = 4096  # of a string that are looked at; the rest comes in parts
 SEQUENCE_BYTES = 1024  # no sequence that does anything is longer

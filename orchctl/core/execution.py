@@ -11,9 +11,9 @@ A;id         what follows is the prompt's, unless D comes yet
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from orchctl.core.marks import Mark
+from orchctl.model.lazily import dataclass
 
 INTERRUPTED = 130
 

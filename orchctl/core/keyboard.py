@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from orchctl.core.detaching import FOLLOW_S, DetachKeys, Meant
+from orchctl.model.lazily import dataclass
 
 WHOLE_S = 0.05  # a terminal sends a sequence at once: an ESC that nothing follows so soon is the key
 _LIMIT_BYTES = 1 << 16  # of a report that is held together

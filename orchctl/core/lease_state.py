@@ -8,11 +8,12 @@ from __future__ import annotations
 import enum
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from orchctl.core.journal import Record
 from orchctl.errors import BadInput, PeerBroke
+from orchctl.model.lazily import dataclass
 from orchctl.model.values import from_plain, to_plain
 
 GRACE_S = 10.0  # a client finds a killed supervisor's successor, or its network, within less

@@ -8,10 +8,10 @@ was given more can pass it on, and none can give more than it has.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from orchctl.core import manager as managers
 from orchctl.model import units
+from orchctl.model.lazily import dataclass
 from orchctl.model.limits import IDLE, LOG, SESSIONS, TIME, TOTAL, Limits
 
 AGENTS = "orchestrator"  # the name before an agent's own; nobody by itself

@@ -7,8 +7,8 @@ ended after 200 bytes is not a mark but output that looks like one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from orchctl.model.lazily import dataclass
 from orchctl.model.stream import Chunk
 
 LIMIT_BYTES = 200

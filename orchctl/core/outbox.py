@@ -7,9 +7,9 @@ typed meanwhile gathers into the next.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 from orchctl.core.keyboard import Kind, Typed
+from orchctl.model.lazily import dataclass
 
 PART_BYTES = 1 << 14
 LIMIT_BYTES = 1 << 20  # more than that is not read from the keyboard until some is gone

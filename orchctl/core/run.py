@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.core import lifecycle
 from orchctl.core.lifecycle import Input
+from orchctl.model.lazily import dataclass
 from orchctl.model.session import EndReason, State
 
 Record = dict[str, Any]

@@ -11,8 +11,10 @@ import enum
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
+
+from orchctl.model.lazily import dataclass
 
 TAG = "x6973-"  # in the name of every file that is typed about; keeps those lines out of histories
 ESC, BEL = "\x1b", "\x07"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from orchctl.core.shell import (
     BEL,
@@ -28,6 +27,7 @@ from orchctl.core.shell import (
     pointed_by_env,
     program,
 )
+from orchctl.model.lazily import dataclass
 
 # A text that has its commands traced; and one whose end mark comes from the wrapper alone, because it would show or
 # swallow a line of ours.

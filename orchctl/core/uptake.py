@@ -7,7 +7,7 @@ gathered until something else happens, because one record for each would be thou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from orchctl.model.happening import (
     Answered,
@@ -23,6 +23,7 @@ from orchctl.model.happening import (
     TurnEnd,
     TurnEnded,
 )
+from orchctl.model.lazily import dataclass
 
 GATHERED = 4096  # characters of pieces that become a record of their own
 TITLE = 200

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from orchctl.errors import BadInput
+from orchctl.model.lazily import dataclass
 from orchctl.model.session import State, Waiting
 
 ICANON, ECHO = 2, 8  # local modes of a terminal, as Linux numbers them

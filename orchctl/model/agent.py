@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from orchctl.model.lazily import dataclass
 
 HARNESSES = ("acp", "claude", "codex", "opencode")  # what `spawn -b` takes beside `pty` and `pipe`
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from orchctl.model.lazily import dataclass
 
 
 class CommandStatus(enum.StrEnum):

@@ -7,10 +7,11 @@ a plain value: the same native messages give the same happenings, whoever reads 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.model.agent import Usage
+from orchctl.model.lazily import dataclass
 
 __all__ = [
     "Answered",

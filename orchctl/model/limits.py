@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from orchctl.model.lazily import dataclass
 
 SESSIONS, LOG, TIME, IDLE, TOTAL = "sessions", "log", "time", "idle", "total"
 SESSIONS_BY_DEFAULT = 200

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from orchctl.model.agent import AgentState
+from orchctl.model.lazily import dataclass
 from orchctl.model.lease import Lease
 
 

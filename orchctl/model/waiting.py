@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from orchctl.model.lazily import dataclass
 from orchctl.model.session import Session
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from orchctl.model.agent import HarnessStatus, Pending
+from orchctl.model.lazily import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from orchctl.model.command import Command
+from orchctl.model.lazily import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

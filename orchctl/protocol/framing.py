@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from orchctl.errors import Internal, PeerBroke
+from orchctl.model.lazily import dataclass
 from orchctl.model.stream import Chunk
 
 CONTROL = 1

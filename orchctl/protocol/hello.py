@@ -4,9 +4,8 @@ fields may be added, none renamed, so that any two builds can at least tell each
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from orchctl.errors import ProtocolMismatch
+from orchctl.model.lazily import dataclass
 
 PROTOCOL = 1
 FEATURES = ("credit", "snapshot", "leases")  # what was added since the first release, and a client may have to know

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from orchctl.model.lazily import dataclass
 from orchctl.model.screen import Screen
 from orchctl.model.session import Session
 

@@ -6,9 +6,9 @@ connection: it is the token of `lease take` and the way to come back. Only what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from orchctl.model.lazily import dataclass
 from orchctl.model.lease import Lease, Viewer
 
 

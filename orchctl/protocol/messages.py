@@ -7,9 +7,10 @@ old ones are never renamed or reused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
+from orchctl.model.lazily import dataclass
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from orchctl.model.lazily import dataclass
 from orchctl.model.session import Session
 
 

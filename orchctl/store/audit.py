@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.core import chain, manager, selector
 from orchctl.disk import REAL
 from orchctl.errors import BadInput, NoSuchSession
+from orchctl.model.lazily import dataclass
 from orchctl.store.event_reading import EventReader
 from orchctl.store.sessions import SessionStore
 

@@ -10,11 +10,11 @@ import contextlib
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from orchctl.core import chain
 from orchctl.core.journal import Record
 from orchctl.disk import Disk
+from orchctl.model.lazily import dataclass
 
 PROBE_BYTES = 1 << 11  # holds a few events of usual size
 BLOCK_BYTES = 1 << 14

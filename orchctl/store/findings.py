@@ -7,9 +7,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
+from orchctl.model.lazily import dataclass
 from orchctl.store.syncing import HASH_BYTES
 
 BLOCK_BYTES = 1 << 20

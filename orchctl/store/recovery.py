@@ -8,11 +8,11 @@ hole behind the seals is where the log ends. Nothing is deleted, and no address 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from orchctl.core import layout, segments, timeline
 from orchctl.core.segments import Segment
 from orchctl.disk import Disk
+from orchctl.model.lazily import dataclass
 from orchctl.store.appending import append, records
 from orchctl.store.syncing import Syncer
 

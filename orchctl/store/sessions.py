@@ -7,12 +7,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.core import journal, layout
 from orchctl.errors import PeerBroke
 from orchctl.model.agent import Agent
+from orchctl.model.lazily import dataclass
 from orchctl.model.values import from_plain, to_plain
 from orchctl.store.appending import append
 from orchctl.store.commands import CommandStore

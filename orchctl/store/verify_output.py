@@ -7,10 +7,11 @@ segment has a seal, its sealed size counts in the chain, so that one damage is o
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from orchctl.core import layout, segments, timeline
 from orchctl.core.segments import Segment
+from orchctl.model.lazily import dataclass
 from orchctl.store.findings import Files
 from orchctl.store.recovery import QUARANTINE
 from orchctl.store.verify_session import Lines, Story, number

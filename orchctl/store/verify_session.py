@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from orchctl.core import journal, layout
 from orchctl.core.journal import Record
 from orchctl.errors import PeerBroke
+from orchctl.model.lazily import dataclass
 from orchctl.model.session import Session
 from orchctl.model.values import from_plain
 from orchctl.store.findings import Files

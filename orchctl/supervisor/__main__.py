@@ -1,5 +1,15 @@
 """`python -P -m orchctl.supervisor`: as the zygote starts it."""
 
-from orchctl.supervisor.main import main
+import gc
 
-main()
+
+def _main() -> None:
+    gc.disable()  # loading modules makes no garbage
+    from orchctl.supervisor.main import main
+
+    gc.freeze()
+    gc.enable()
+    main()
+
+
+_main()

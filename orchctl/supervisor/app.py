@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from orchctl.model.lazily import dataclass
 from orchctl.settings import Root
 from orchctl.standing import of_this_process
 from orchctl.supervisor.house import House

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from orchctl.config import Config
+from orchctl.model.lazily import dataclass
 from orchctl.store.ended import EndedStore
 from orchctl.store.sessions import SessionStore
 from orchctl.supervisor.configuration import Configuration

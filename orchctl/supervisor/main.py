@@ -11,10 +11,10 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
 
 from orchctl.disk import REAL
 from orchctl.keeper import process
+from orchctl.model.lazily import dataclass
 from orchctl.settings import Root
 from orchctl.store.ended import EndedStore
 from orchctl.store.events import EventStore

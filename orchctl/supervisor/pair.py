@@ -15,12 +15,12 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from orchctl.core import layout
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
+from orchctl.model.lazily import dataclass
 from orchctl.settings import socket_address
 
 ANSWER_S = 2.0

@@ -7,13 +7,13 @@ import contextlib
 import os
 import termios
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from orchctl.core.marks import Mark, MarkScanner, whole_marks
 from orchctl.core.questions import answers
 from orchctl.core.shell import Shell
 from orchctl.errors import Conflict
+from orchctl.model.lazily import dataclass
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.playing import Playing
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from orchctl.core.escalation import Escalation
 from orchctl.errors import OrchctlError
 from orchctl.model.command import Command, CommandStatus
+from orchctl.model.lazily import dataclass
 from orchctl.protocol.messages import ExecCommand
 from orchctl.supervisor.news import News
 

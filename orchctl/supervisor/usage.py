@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from orchctl.model.lazily import dataclass
 from orchctl.model.session import Session, Traffic
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from orchctl.core.lease_state import Grip, Held, Identity, key_of
+from orchctl.model.lazily import dataclass
 from orchctl.model.lease import Lease
 from orchctl.protocol.leases import LeaseNews
 

@@ -11,18 +11,35 @@ from tests.world import World
 
 HEAVY = {
     "asyncio",
+    "email",
+    "hashlib",
+    "http",
     "httpx",
     "psutil",
     "msgspec",
     "pexpect",
     "logging",
+    "secrets",
     "subprocess",
+    "tempfile",
     "rich",
     "textual",
     "ssl",
     "concurrent",
 }
-COMMANDS = ["list", "list --json", "info @last", "tail @last", "kill @last"]
+COMMANDS = [
+    "--version",
+    "list",
+    "list --json",
+    "info shell",
+    "tail shell",
+    "wait shell --for prompt",
+    "kill @last",
+    "send shell x",
+    "spawn true",
+    "exec shell true",
+]
+MODULES_LIMIT = 190  # each costs about a fifth of a millisecond
 OURS_FOR_LIST = {
     "orchctl",
     "orchctl.cli",
@@ -63,6 +80,7 @@ OURS_FOR_LIST = {
     "orchctl.model",
     "orchctl.model.agent",
     "orchctl.model.command",
+    "orchctl.model.lazily",
     "orchctl.model.lease",
     "orchctl.model.selection",
     "orchctl.model.screen",
@@ -106,8 +124,10 @@ def test_list_imports_just_what_it_needs(world: World) -> None:
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_one_shot_commands_import_nothing_heavy(world: World, words: str) -> None:
-    world.ok("spawn", "--wait", "true")
-    assert _imported(world, *words.split()) & HEAVY == set()
+    world.ok("spawn", "--name", "shell", "sh")
+    found = _imported(world, *words.split())
+    assert found & HEAVY == set()
+    assert len(found) < MODULES_LIMIT
 
 
 def test_help_imports_no_command(world: World) -> None:

@@ -7,11 +7,12 @@ differ from agent to agent. A question is a form (`elicitation/create`), or a pe
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.backends.interface import Reply
 from orchctl.model.happening import Choice, Need, NeedsInput
+from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 PERMISSION, FORM = "session/request_permission", "elicitation/create"

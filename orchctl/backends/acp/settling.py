@@ -5,8 +5,9 @@ Agents offer them in three ways: `configOptions`, `modes`, and `models`, which t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 ASKING = "default"  # agents that have modes call the one in which a human is asked by this name

@@ -8,7 +8,7 @@ was heard.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.backends.acp import asking
@@ -28,6 +28,7 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
+from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 CANCELLED = -32800

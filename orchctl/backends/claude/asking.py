@@ -7,11 +7,11 @@ what Claude suggests, for this session only: what it suggests by itself would be
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from orchctl.backends.interface import Reply
 from orchctl.model.happening import Choice, Need, NeedsInput
+from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 QUESTION = "AskUserQuestion"

@@ -9,7 +9,7 @@ the turn that began it. What is taken back, Claude says.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.backends.claude import asking
@@ -29,6 +29,7 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
+from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 WITHDRAWN = "withdrawn"

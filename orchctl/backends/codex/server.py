@@ -7,7 +7,7 @@ interrupt, so they are cleaned up after it. A thread that never had a turn canno
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from orchctl.backends import json_rpc
@@ -28,6 +28,7 @@ from orchctl.model.happening import (
     TurnStarted,
     Unknown,
 )
+from orchctl.model.lazily import dataclass
 from orchctl.version import VERSION
 
 SANDBOXES = {"read-only": "readOnly", "workspace-write": "workspaceWrite", "danger-full-access": "dangerFullAccess"}

@@ -7,7 +7,7 @@ is the truth, and what was not told of it by then is told then.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.backends.codex import items
@@ -25,6 +25,7 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
+from orchctl.model.lazily import dataclass
 
 Params = dict[str, Any]
 _ENDS = {"completed": TurnEnd.COMPLETED, "failed": TurnEnd.FAILED, "interrupted": TurnEnd.INTERRUPTED}

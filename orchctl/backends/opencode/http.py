@@ -9,11 +9,12 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import httpx_sse
+
+from orchctl.model.lazily import dataclass
 
 USER = "opencode"
 logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every request

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchctl.backends.opencode.parts import Texts, Tools
 from orchctl.model.happening import TurnEnd, TurnEnded, Usage
+from orchctl.model.lazily import dataclass
 
 Fields = Mapping[str, Any]
 _ABORTED = "MessageAbortedError"

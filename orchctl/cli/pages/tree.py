@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import click
 
 from orchctl.cli.main import ALIASES, COMMANDS, cli
+from orchctl.model.lazily import dataclass
 
 # what `kill -l` names everywhere; fixed, so that the pages do not depend on the machine they are made on
 SIGNALS = (

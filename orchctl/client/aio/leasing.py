@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from abc import ABC, abstractmethod
 
 from orchctl.client.leasing import T, _held
@@ -50,7 +50,7 @@ class AsyncLeasing(ABC):
     async def release_lease(self, session: str, *, viewer: str) -> None:
         """Let go of the lease; it must be this viewer's."""
         asked = messages.ReleaseLease(
-            session=session, viewer=viewer, own_manager=self._own_manager, once=secrets.token_hex(8)
+            session=session, viewer=viewer, own_manager=self._own_manager, once=os.urandom(8).hex()
         )
         await self._ask(asked, messages.LeaseState)
 
@@ -62,6 +62,6 @@ class AsyncLeasing(ABC):
             to=to,
             give_back=give_back,
             own_manager=self._own_manager,
-            once=secrets.token_hex(8),
+            once=os.urandom(8).hex(),
         )
         return _held(await self._ask(asked, messages.LeaseState))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from orchctl.config import Config, Problem
+from orchctl.model.lazily import dataclass
 from orchctl.model.supervisor import SupervisorStatus
 from orchctl.settings import Root
 

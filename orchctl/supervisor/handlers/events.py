@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 
 from orchctl.core import chain, manager, selection, selector
 from orchctl.disk import REAL
 from orchctl.errors import BadInput
+from orchctl.model.lazily import dataclass
 from orchctl.model.selection import Selection
 from orchctl.protocol import messages
 from orchctl.store.event_reading import EventReader
