@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -16,7 +17,11 @@ settings.load_profile("here")
 
 
 def pytest_configure() -> None:
-    """Whoever runs this in the background or under nohup ignores signals, and everything that we start would too."""
+    """Whoever runs this in the background or under nohup ignores signals, and everything that we start would too.
+
+    And whoever wants no bytecode files would have each of thousands of commands compile all its modules.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -28,10 +33,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A long form may take long."""
-    for item in items if config.getoption("--long") else []:
-        if "long_form" in getattr(item, "fixturenames", ()):
+    """A long form may take long; what has no other form is not there without `--long`."""
+    asked_for = config.getoption("--long")
+    for item in items if asked_for else []:
+        if "long_form" in getattr(item, "fixturenames", ()) or item.get_closest_marker("long"):
             item.add_marker(pytest.mark.timeout(LONG_S))
+    left_out = [item for item in items if not asked_for and item.get_closest_marker("long")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture

@@ -121,8 +121,6 @@ class Contract:
         assert len(stage.events("answered", "yes")) == 1
 
     def test_a_question_is_answered(self, stage: Stage) -> None:
-        if not stage.kit.asks_questions:
-            pytest.skip("this harness asks no questions")
         stage.spawn()
         stage.exec(stage.kit.steps(stage.kit.question(), stage.kit.say("thanks")), "--no-wait-input")
         (pending,) = stage.pending()

@@ -24,7 +24,6 @@ class Kit:
     config: str  # for config.toml of the state directory
     env: dict[str, str] = field(default_factory=dict)
     can_die: bool = False  # prompts can have the server itself die, hang or talk nonsense
-    asks_questions: bool = True
     goes_on: bool = True  # with its turn, when it is denied something
     asks_for_children: bool = False  # whether it may have a sub-agent, before that asks anything
     patient_s: float = 60.0  # how long a server that owes may be silent; short ones are for tests of just that

@@ -121,10 +121,10 @@ def test_a_command_waits_for_other_conversations_on_its_server_and_not_for_its_o
         assert "hello there" in run(stage, "one", f"{ORCHCTL} exec {two} {shlex.quote(stage.kit.say('hello there'))}")
 
 
-@pytest.mark.parametrize("name", ["codex", "opencode", "claude"])
-def test_commands_see_it_on_another_server_and_in_another_session(world: World, long_form: bool, name: str) -> None:
-    if not long_form and name != "codex":
-        pytest.skip("in the long form only")
+@pytest.mark.parametrize(
+    "name", ["codex", pytest.param("opencode", marks=pytest.mark.long), pytest.param("claude", marks=pytest.mark.long)]
+)
+def test_commands_see_it_on_another_server_and_in_another_session(world: World, name: str) -> None:
     with staged(world, name) as stage:
         session = spawned(stage, "one", ONE)
         stage.says(stage.kit.say("hello"), "one")
@@ -138,6 +138,7 @@ def test_commands_see_it_on_another_server_and_in_another_session(world: World, 
         assert seen(stage, "one") == expected(stage, again, TWO)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "theirs"),
     [
@@ -145,9 +146,7 @@ def test_commands_see_it_on_another_server_and_in_another_session(world: World, 
         ('inherit = "none"\nexclude = ["ORCHCTL_*"]', False),
     ],
 )
-def test_a_policy_of_codexs_user_holds_beside_ours(world: World, long_form: bool, policy: str, theirs: bool) -> None:
-    if not long_form:
-        pytest.skip("in the long form only")
+def test_a_policy_of_codexs_user_holds_beside_ours(world: World, policy: str, theirs: bool) -> None:
     with staged(world, "codex") as stage:
         with open(f"{world.folder}/codex-home/config.toml", "a", encoding="utf-8") as file:
             file.write(f"[shell_environment_policy]\n{policy}\n")
@@ -158,10 +157,8 @@ def test_a_policy_of_codexs_user_holds_beside_ours(world: World, long_form: bool
         assert not any(line.startswith("CODEX_HOME=") for line in printed)  # it is not inherited
 
 
-def test_sub_agents_of_codex(world: World, long_form: bool) -> None:
-    if not long_form:
-        pytest.skip("in the long form only")
-
+@pytest.mark.long
+def test_sub_agents_of_codex(world: World) -> None:
     def trusting(kit: Kit) -> None:
         kit.config = kit.config.replace('"untrusted"', '"never"').replace(
             '"--enable"', '"--enable", "multi_agent", "--enable"'
@@ -177,9 +174,8 @@ def test_sub_agents_of_codex(world: World, long_form: bool) -> None:
         assert found["CODEX_THREAD_ID"] != stage.agent("one")["native"]["id"]
 
 
-def test_sub_agents_of_opencode_and_plugins_of_its_user(world: World, long_form: bool) -> None:
-    if not long_form:
-        pytest.skip("in the long form only")
+@pytest.mark.long
+def test_sub_agents_of_opencode_and_plugins_of_its_user(world: World) -> None:
     with staged(world, "opencode") as stage:
         kit = stage.kit
         assert isinstance(kit, OpencodeKit)
@@ -198,10 +194,9 @@ def test_sub_agents_of_opencode_and_plugins_of_its_user(world: World, long_form:
         assert not {"npm_config_fetch_retries", "npm_config_fetch_timeout"} & {*found}
 
 
-def test_an_agent_of_the_protocol_is_told_by_its_environment_alone(world: World, long_form: bool) -> None:
+@pytest.mark.long
+def test_an_agent_of_the_protocol_is_told_by_its_environment_alone(world: World) -> None:
     """The protocol has no words for it: what `-e` gives makes a server of its own."""
-    if not long_form:
-        pytest.skip("in the long form only")
     with staged(world, "qwen") as stage:
         spawned(stage, "one", ONE)
         assert seen(stage, "one") == {"ORCHCTL_STATE_DIR": world.state}

@@ -143,14 +143,9 @@ def test_a_profile_without_an_agent_is_told_what_it_needs(world: World) -> None:
     assert "argv" in json.loads(refused.stderr)["message"]
 
 
+@pytest.mark.long  # a real agent takes seconds to start
 class TestQwen(Contract):
     """All of it on a real agent."""
-
-    @pytest.fixture(autouse=True)
-    def asked_for(self, long_form: bool) -> None:
-        """A real agent takes seconds to start."""
-        if not long_form:
-            pytest.skip("in the long form only")
 
     def kit(self, world: World) -> AbstractContextManager[Kit]:
         """Qwen Code."""

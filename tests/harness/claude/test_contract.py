@@ -52,14 +52,9 @@ def test_claude_calls_nobody_but_the_model_on_loopback(world: World) -> None:
         assert [line for line in calls if '"127.0.0.1"' not in line] == []
 
 
+@pytest.mark.long  # it takes seconds to start, and each session is a process
 class TestClaude(Contract):
     """All of it, and what only Claude does."""
-
-    @pytest.fixture(autouse=True)
-    def asked_for(self, long_form: bool) -> None:
-        """It takes seconds to start, and each session is a process."""
-        if not long_form:
-            pytest.skip("in the long form only")
 
     def kit(self, world: World) -> AbstractContextManager[Kit]:
         """Claude Code."""

@@ -18,13 +18,9 @@ from tests.world import World
 pytestmark = pytest.mark.skipif(kits.codex_program() is None, reason="codex is not installed: .ci/harnesses codex")
 
 
+@pytest.mark.long
 class TestCodex(Contract):
     """All of it, in the long form."""
-
-    @pytest.fixture(autouse=True)
-    def _only_if_asked(self, long_form: bool) -> None:
-        if not long_form:
-            pytest.skip("the whole contract on the real codex runs with --long")
 
     def kit(self, world: World) -> AbstractContextManager[Kit]:
         """The real one."""

@@ -95,14 +95,9 @@ def test_opencode_calls_nobody_but_the_model_on_loopback(world: World) -> None:
         assert ("127.0.0.1", "") in addresses
 
 
+@pytest.mark.long  # a server takes seconds to start, and each test has its own
 class TestOpencode(Contract):
     """All of it, on the real program, and what only it has."""
-
-    @pytest.fixture(autouse=True)
-    def only_when_asked_for(self, long_form: bool) -> None:
-        """A server takes seconds to start, and each test has its own."""
-        if not long_form:
-            pytest.skip("the whole contract on the real opencode is run with --long")
 
     def kit(self, world: World) -> AbstractContextManager[Kit]:
         """The real one."""
