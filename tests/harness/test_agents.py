@@ -134,7 +134,7 @@ def test_a_session_bound_to_a_process_ends_with_it_and_one_with_a_time_after_tha
 
 def test_what_only_programs_can_do_is_refused(stage: Stage) -> None:
     stage.spawn()
-    for words in (("resize", "it", "80x24"), ("pause", "it"), ("signal", "it", "INT"), ("restart", "it")):
+    for words in (("resize", "it", "80x24"), ("pause", "it"), ("signal", "it", "INT")):
         refused = stage.world.run(*words, "--json")
         assert (refused.returncode, json.loads(refused.stderr)["code"]) == (5, "not-a-program"), words
     for option in ("--restart=always", "--permission=maybe"):

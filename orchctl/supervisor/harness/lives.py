@@ -81,9 +81,30 @@ class Lives:
         harness.check(profile, opening)
         return agent, env
 
+    def check_again(
+        self, spec: Spec, agent: Agent, asker: dict[str, str], kept: dict[str, str] | None
+    ) -> dict[str, str]:
+        """What its server gets of the environment in another run, if there can be one. Nothing is started."""
+        harness = programs.find(spec.backend)
+        profile = programs.profile_of(self._house.config, harness.name, agent.profile)
+        if not os.path.isdir(spec.cwd):
+            raise BadInput(f"cannot start in {spec.cwd!r}: no such directory", code="bad-cwd")
+        env = kept or programs.environment(harness, profile, asker, {})
+        programs.installed(harness, profile, env.get("PATH", os.defpath))
+        return env
+
     def begin(self, session: SupervisedSession) -> None:
-        """It is there, and nothing of it yet."""
-        session.note({"type": "started", "pid": None, "offset": 0})
+        """It is there, and nothing of this run yet."""
+        talk = session.talk
+        if talk is not None and session.closed:
+            talk.roll()  # what the last run has said may be sealed
+        session.note({"type": "started", "pid": None, "offset": talk.end if talk is not None else 0})
+
+    def fail(self, talk: Talk) -> None:
+        """It could not be resumed."""
+        if not talk.session.closed:
+            talk.ending = True
+            self._close(talk, "failed")
 
     def hold(self, session: SupervisedSession) -> None:
         """Have it ended by whoever asks for it, and read by whoever does."""
@@ -143,11 +164,14 @@ class Lives:
         with contextlib.suppress(TimeoutError, OrchctlError):
             async with asyncio.timeout(max(LEAST_GRACE_S, grace_s)):
                 await self._leave(talk, grace_s)
+        self._close(talk, None)
+
+    def _close(self, talk: Talk, reason: str | None) -> None:
+        session = talk.session
         self.servers.release(talk)
-        if talk.state.server is not None:
-            talk.broke("the session was ended")
+        talk.left("the session was ended")
         talk.close()
-        session.note({"type": "closed", "offset": talk.end})
+        session.note({"type": "closed", "offset": talk.end, **({"reason": reason} if reason else {})})
         talk.close()
         if session.unpaired is not None:
             session.unpaired.ended.set()

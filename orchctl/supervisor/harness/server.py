@@ -52,6 +52,7 @@ class HeldServer:
         self.greeted_once = False  # it came up, and may come up again
         self.ended = asyncio.Event()
         self.why = ENDED
+        self.stopping = False  # it takes no more conversations
         self.idle_since = time.monotonic()
         self.replaying = False
         self.position = 0  # the raw log is heard up to here
@@ -114,6 +115,7 @@ class HeldServer:
         """It is of no more use."""
         log.warning("server %s: %s", self.id, why)
         self.why = why
+        self.stopping = True
         self.session.pair.kill(0.0)
 
     # its life
@@ -141,6 +143,7 @@ class HeldServer:
     def stop(self) -> None:
         """Nobody needs it."""
         self.why = "the agent's server was stopped"
+        self.stopping = True
         self.session.pair.kill(GRACE_S)
 
     async def _attend(self, begun: asyncio.Event) -> None:

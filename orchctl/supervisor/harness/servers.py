@@ -136,6 +136,8 @@ class Servers:
         key = programs.key_of(harness, profile, env, talk.id)
         async with self._starting.setdefault(key, asyncio.Lock()):
             held = self._held.get(key)
+            if held is not None and held.stopping:  # two at once must not have one conversation
+                await held.ended.wait()
             if held is None or held.ended.is_set() or held.session.closed:
                 held = await self._start(harness, profile, key, env, talk.opening(dict(profile.options)))
             held.idle_since = time.monotonic()

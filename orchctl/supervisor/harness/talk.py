@@ -119,13 +119,20 @@ class Talk:
 
     def broke(self, why: str) -> None:
         """The server is gone: what it left open is closed, and what was on its way to it may have arrived or not."""
-        if self.state.server is None:
-            return
+        if self.state.server is not None:
+            self._leave(why, Trouble(code="server-ended", message=why, again=True))
+
+    def left(self, why: str) -> None:
+        """The conversation is over: what was open is closed, as when its server is gone."""
+        if self.state.server is not None:
+            self._leave(why)
+
+    def _leave(self, why: str, *trouble: Trouble) -> None:
         said: list[Happening] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
         current = self.state.current
         if current is not None and current.delivery == "sent" and not self.state.turn_open:
             self._record({"type": "maybe", "time": time.time(), "once": current.once}, [], "")
-        said.append(Trouble(code="server-ended", message=why, again=True))
+        said += trouble
         if self.state.busy:
             said.append(TurnEnded(end=TurnEnd.INTERRUPTED, error=why))
         self._note({"type": "broke"}, said)
