@@ -140,3 +140,24 @@ def test_what_only_programs_can_do_is_refused(stage: Stage) -> None:
     for option in ("--restart=always", "--permission=maybe"):
         assert stage.world.run("spawn", "--profile", "it", option).returncode == 2
     assert stage.world.run("spawn", "--profile", "it", "-w", "/nowhere").returncode == 2
+
+
+def test_a_server_may_complain_for_ever(stage: Stage) -> None:
+    stage.spawn()
+    assert "over" in stage.says("complain 30000000\nsay over")
+    folder = f"{stage.world.state}/sessions/{stage.agent()['server']}"
+    kept = [os.stat(f"{folder}/{name}").st_size for name in ("stderr.log", "stderr.log.1")]
+    assert max(kept) <= 1 << 20
+    assert sum(kept) > 1 << 20
+    with open(f"{folder}/stderr.log", encoding="ascii") as file:
+        assert file.read().endswith("that is all\n")
+
+
+def test_a_server_that_ends_before_hello_says_its_last_words(stage: Stage) -> None:
+    with open(f"{stage.world.state}/config.toml", "a", encoding="utf-8") as file:
+        file.write('[profiles.sick]\nharness = "scripted"\nargv = ["/bin/sh", "-c", "echo no licence >&2; exit 3"]\n')
+    refused = stage.world.run("spawn", "--profile", "sick", "--json")
+    told = json.loads(refused.stderr)
+    assert (refused.returncode, told["code"]) == (5, "server-died")
+    assert told["message"].endswith(": no licence")
+    assert stage.world.json("list", "-a") == []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from orchctl.backends.interface import Harness, Opening, Profile
 from orchctl.core import layout
 from orchctl.errors import Conflict, OrchctlError
+from orchctl.keeper.complaints import last_words
 from orchctl.model.agent import Permission
 from orchctl.model.values import to_plain
 from orchctl.store.conversations import put_server, read_server
@@ -32,7 +33,6 @@ log = logging.getLogger(__name__)
 STDERR_SHOWN = 2000
 OPEN_S = 60.0
 AGAIN_S = 1.0  # until a full disk is tried again
-_REDIRECT = 'exec "$@" 2>>"$0"'  # what it complains about goes to a file: its stdout is for messages alone
 
 
 class Servers:
@@ -153,7 +153,7 @@ class Servers:
         folder = self._folder(server)
         spec = Spec(
             id=server,
-            command=("/bin/sh", "-c", _REDIRECT, f"{folder}/{layout.STDERR}", *launch.argv),
+            command=launch.argv,
             cwd=env.get("HOME", "/") if harness.shared else opening.cwd,
             cols=80,
             rows=24,
@@ -254,11 +254,7 @@ class Servers:
     def _complaint(self, held: HeldServer) -> str:
         """Why we ended it, if we did, and the end of what it wrote to stderr."""
         why = f" ({held.why})" if held.why != ENDED else ""
-        try:
-            with open(f"{self._folder(held.id)}/{layout.STDERR}", "rb") as file:
-                text = file.read()[-STDERR_SHOWN:].decode("utf-8", "replace").strip()
-        except OSError:
-            text = ""
+        text = last_words(self._folder(held.id), STDERR_SHOWN)
         return f"{why}: {text}" if text else why
 
     def _folder(self, server: str) -> str:
