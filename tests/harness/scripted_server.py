@@ -2,8 +2,8 @@
 
     say TEXT · think TEXT · tool TITLE · ask TITLE (a permission for a tool) · question TITLE · count N MILLISECONDS
     recall (the prompts it has had) · where (its directory) · fail TEXT · retry · odd · die · hang · garbage · stay
-    complain BYTES (to stderr) · noise BYTES (lines that mean nothing) · gate FILE (until that is there) · size (of the
-    prompt) · # (nothing)
+    complain BYTES (to stderr) · noise BYTES (lines that mean nothing) · gate FILE (until that is there) · make FILE
+    size (of the prompt) · # (nothing)
 
 What a conversation has had is kept in $SCRIPTED_HOME, so that it can be resumed by another process.
 """
@@ -213,6 +213,11 @@ class Conversation:
         while not os.path.exists(rest):
             self.check()
             time.sleep(0.01)
+
+    def do_make(self, rest: str, number: int) -> None:
+        """The file is there."""
+        with open(rest, "w", encoding="ascii"):
+            pass
 
     def do_size(self, rest: str, number: int) -> None:
         """Of the prompt, in characters."""

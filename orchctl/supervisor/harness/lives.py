@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 INTERRUPTED_SHARE = 0.5  # of the grace period, for a turn to end by itself
 LEAST_GRACE_S = 0.1
+INTERRUPTED_S = 5.0  # for the end of a turn that may be over already
 AGENT = "agent"  # what clients say in place of a command
 
 
@@ -203,8 +204,20 @@ class Lives:
                 self.end_soon(talk, 5.0, "idle-timeout")
             elif talk.state.current is not None and talk.is_unheard(self._house.config.server_answer_s):
                 talk.give_up_on_prompt()
+            elif talk.state.missed:
+                self._doubt(talk)
             elif spec.bind_pid is not None and _ticks(spec.bind_pid) != spec.bind_ticks:
                 self.end_soon(talk, 5.0, "bound")
+
+    def _doubt(self, talk: Talk) -> None:
+        """A turn whose end may be lost: when it is silent it is interrupted, and given up if that is not answered."""
+        silent_s = time.monotonic() - talk.active_at
+        if talk.state.interrupting and silent_s > INTERRUPTED_S:
+            talk.give_up_on_turn()
+        elif any(one.reply is None for one in talk.state.pending.values()):
+            return  # it waits for a human
+        elif not talk.state.interrupting and silent_s > self._house.config.server_answer_s:
+            talk.interrupt(talk.session.spec.managed_by)
 
 
 async def _until(talk: Talk, holds: Callable[[], bool]) -> None:

@@ -153,7 +153,7 @@ class HeldServer:
     async def _listen(self, adopted: bool, attending: asyncio.Event) -> None:
         """Every line; those that were heard before first."""
         raw = OutputLog(self._folder if self.harness.speaks_on_stdout else self._raw_folder)
-        lines = _Lines(min((talk.state.quiet_at for talk in self.talks.values()), default=0) if adopted else 0)
+        lines = _Lines(self._replayed_from() if adopted else 0)
         self.position = lines.start
         self.replaying = adopted
         try:
@@ -168,11 +168,17 @@ class HeldServer:
                     continue
                 if closed:
                     return
-                self.session.readers.at(self, lines.start)
+                needed = (talk.needs_from(lines.start) for talk in self.talks.values())
+                self.session.readers.at(self, min(needed, default=lines.start))  # as the next supervisor would
                 self.session.pair.watch(lines.end)
                 await ticket.wait()
         finally:
             raw.close()
+
+    def _replayed_from(self) -> int:
+        """Where no conversation had anything open, or that is not on record."""
+        latest = max((talk.state.at for talk in self.talks.values()), default=0)
+        return min((talk.heard_from(latest) for talk in self.talks.values()), default=0)
 
     def _hear_all(self, raw: OutputLog, lines: _Lines) -> bool:
         """What there is now; whether there was anything."""
@@ -183,6 +189,9 @@ class HeldServer:
                 return False
             log.warning("server %s: bytes %d to %d were dropped before they were heard", self.id, gap.first, gap.end)
             lines.skip_to(gap.end)
+            self.position = gap.end
+            for talk in self.talks.values():
+                talk.miss(gap.first, gap.end)
             return True
         for line, end in lines.feed(data):
             self._hear(line, end)

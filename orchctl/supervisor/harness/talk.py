@@ -18,7 +18,7 @@ from orchctl.core.conversation import Conversation, Request, Said
 from orchctl.core.uptake import Uptake
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.model.agent import Agent, AgentState
-from orchctl.model.happening import Answered, Happening, Need, Trouble, TurnEnd, TurnEnded
+from orchctl.model.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
 from orchctl.store.conversations import ConversationStore
 from orchctl.supervisor.harness.transcript import Transcript
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession
 
 SHOWN_PROMPT = 1 << 14  # characters of a prompt in the transcript; the journal has all of it
+STEP_BYTES, STEPS = 1 << 20, 32  # of the raw log
 Record = dict[str, Any]
 
 
@@ -56,6 +57,8 @@ class Talk:
             self._last = record.get("says", "")
         self._uptake = Uptake(fresh=self.state.fresh, part=self.state.part)
         self._writing = False
+        # a record at least every so often: only what comes after the last one is in doubt when bytes are lost
+        self._step_bytes = max(1, min(STEP_BYTES, session.spec.ring_bytes // STEPS))
         self.connecting = asyncio.Lock()
         self.ending = False
         self._since = self.active_at = time.monotonic()
@@ -99,16 +102,57 @@ class Talk:
         """What a line of the raw log that ends at `at` means; False when it is on record already."""
         if at <= self.state.at:
             return False
-        taken = self._uptake.take([self._completed(one) for one in said])
+        taken = self._uptake.take([self._completed(one) for one in self._expected(at, said)])
         if taken.journal:
             self._record({"type": "heard", "time": now, "at": at}, taken.journal, taken.text)
+        elif taken.text and at - self.state.at >= self._step_bytes:
+            self._record({"type": "mark", "time": now, "at": at}, [], taken.text)
         elif taken.text:
+            self.state.missed = False
             self._open_transcript()
             self._transcript.add(taken.text)
             self.active_at = time.monotonic()
             self.session.grew = True
             self.session.news.tell()
         return True
+
+    def _expected(self, at: int, said: Sequence[Happening]) -> list[Happening]:
+        """Without the end of a turn that was given up, and without text of which nobody knows whether it is told."""
+        found: list[Happening] = []
+        busy = self.state.busy
+        for one in said:
+            if (isinstance(one, TurnEnded) and not busy) or (isinstance(one, Text) and at < self.state.blurred):
+                continue
+            busy = (busy or isinstance(one, TurnStarted)) and not isinstance(one, TurnEnded)
+            found.append(one)
+        return found
+
+    def heard_from(self, latest: int) -> int:
+        """Where a replay has to begin for it; everybody has heard what was said before `latest`."""
+        unrecorded = self.session.open_log().extent().next_offset > self.state.text
+        return self.needs_from(latest) if not unrecorded else self.state.quiet_at
+
+    def needs_from(self, latest: int) -> int:
+        """The same, where all text is on record."""
+        state = self.state
+        return state.quiet_at if state.busy or state.pending else latest
+
+    def miss(self, first: int, end: int) -> None:
+        """What its server said there is gone, and nobody has heard it."""
+        before, first = self.state.at, max(first, self.state.at)
+        if first >= end or not (self.state.busy or self.state.pending):
+            return
+        self._open_transcript()
+        fresh = self._transcript.go_to_end()
+        says = self._uptake.gap(end - first, fresh=fresh)
+        blurred = before + self._step_bytes
+        self._note({"type": "gap", "first": first, "end": end, "blurred": blurred}, says=says)
+
+    def give_up_on_turn(self) -> None:
+        """Its end was lost, as far as anybody can tell."""
+        said: list[Happening] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
+        why = "what the agent's server said was lost, and the end of the turn with it"
+        self._note({"type": "given-up"}, [*said, TurnEnded(end=TurnEnd.INTERRUPTED, error=why)])
 
     def _completed(self, one: Happening) -> Happening:
         """Some servers say that a request is answered, and not how: that is ours to know."""
