@@ -280,7 +280,7 @@ class Registry:
         try:
             await self.lives.open(talk)
         except OrchctlError:
-            self.lives.fail(talk)
+            await self.lives.fail(talk)
             raise
 
     async def _start_server(self, spec: Spec, env: dict[str, str], prepare: Callable[[str], None]) -> SupervisedSession:

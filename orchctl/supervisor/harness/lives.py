@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 INTERRUPTED_SHARE = 0.5  # of the grace period, for a turn to end by itself
 LEAST_GRACE_S = 0.1
+AGAIN_S = 1.0  # until a full disk is asked again
 INTERRUPTED_S = 5.0  # for the end of a turn that may be over already
 AGENT = "agent"  # what clients say in place of a command
 
@@ -101,11 +102,10 @@ class Lives:
             talk.roll()  # what the last run has said may be sealed
         session.note({"type": "started", "pid": None, "offset": talk.end if talk is not None else 0})
 
-    def fail(self, talk: Talk) -> None:
+    async def fail(self, talk: Talk) -> None:
         """It could not be resumed."""
-        if not talk.session.closed:
-            talk.ending = True
-            self._close(talk, "failed")
+        talk.ending = True
+        await self._close_when_possible(talk.session, "failed")
 
     def hold(self, session: SupervisedSession) -> None:
         """Have it ended by whoever asks for it, and read by whoever does."""
@@ -125,13 +125,17 @@ class Lives:
         """The same conversation as its files tell it, after they could not be written."""
         session = talk.session
         talk.close()
-        session.talk = Talk(session, talk.agent, self._house.store.folder(talk.id))
+        session.talk = fresh = Talk(session, talk.agent, self._house.store.folder(talk.id))
+        fresh.ending = talk.ending
         self.hold(session)
-        return session.talk
+        return fresh
 
-    async def open(self, talk: Talk) -> None:
-        """Until it takes prompts."""
+    async def open(self, talk: Talk) -> Talk:
+        """Until it takes prompts; the conversation as it is then."""
+        if talk.trouble is not None and talk.holder is None and talk.session.talk is talk:
+            talk = self._renewed(talk)
         await self.servers.connect(talk)
+        return talk
 
     def warnings(self, talk: Talk) -> tuple[str, ...]:
         """What whoever begins it should know."""
@@ -162,10 +166,20 @@ class Lives:
             return
         with contextlib.suppress(OSError):
             session.note({"type": "kill", "reason": reason, "grace_s": grace_s})
-        with contextlib.suppress(TimeoutError, OrchctlError):
+        with contextlib.suppress(TimeoutError, OrchctlError, OSError):
             async with asyncio.timeout(max(LEAST_GRACE_S, grace_s)):
                 await self._leave(talk, grace_s)
-        self._close(talk, None)
+        await self._close_when_possible(session, None)
+
+    async def _close_when_possible(self, session: SupervisedSession, reason: str | None) -> None:
+        """Its end is on record first of all; a full disk is asked again."""
+        while session.talk is not None and not session.closed:
+            try:
+                self._close(session.talk, reason)
+            except OSError as error:
+                session.talk.stall(error.strerror or "the disk does not take it")
+                await asyncio.sleep(AGAIN_S)
+                self._renewed(session.talk)  # its server has let it go, and reads it no more
 
     def _close(self, talk: Talk, reason: str | None) -> None:
         session = talk.session

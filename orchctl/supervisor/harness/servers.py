@@ -22,7 +22,7 @@ from orchctl.store.conversations import put_server, read_server
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs
-from orchctl.supervisor.harness.server import ENDED, HeldServer
+from orchctl.supervisor.harness.server import ENDED, HearAgain, HeldServer
 from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SERVER, SupervisedSession
 
@@ -98,9 +98,13 @@ class Servers:
     async def connect(self, talk: Talk) -> None:
         """Have the conversation held by a server, begun or resumed there."""
         async with talk.connecting:
+            if talk.session.talk is not talk or talk.trouble is not None:
+                raise _not_now(talk)
             held = self.of(talk)
             if held is None:
                 held = await self._find(talk)
+                if talk.session.talk is not talk:
+                    raise _not_now(talk)
                 talk.bind(held, held.id)
                 held.talks[talk.id] = talk
             if not talk.state.opened:
@@ -183,30 +187,37 @@ class Servers:
         trouble: OSError | None = None
         try:
             await held.run(adopted=adopted, silent_s=lambda: self._house.config.server_answer_s)
+            for talk in held.talks.values():
+                talk.broke(held.why)
         except* OSError as errors:
             trouble = next((one for one in errors.exceptions if isinstance(one, OSError)), OSError("unknown"))
         finally:
+            if trouble is None and self._held.get(key) is held:
+                del self._held[key]
+        while trouble is not None:
+            trouble = await self._hear_again(key, held, trouble)
+            if trouble is None:
+                return
+        for talk in held.talks.values() if held.greeted_once else ():
+            self._connect_soon(talk)
+
+    async def _hear_again(self, key: str, held: HeldServer, trouble: OSError) -> OSError | None:
+        """As a new supervisor would: the server goes on, and its log has everything. Why it cannot be, if so."""
+        async with self._starting.setdefault(key, asyncio.Lock()):  # nobody starts another meanwhile
+            if not isinstance(trouble, HearAgain):
+                for talk in held.talks.values():
+                    talk.stall(trouble.strerror or "the disk does not take it")
+                await asyncio.sleep(AGAIN_S)
             if self._held.get(key) is held:
                 del self._held[key]
-        if trouble is not None:
-            await self._hear_again(held, trouble)
-            return
-        for talk in list(held.talks.values()):
-            talk.broke(held.why)
-            if held.greeted_once:
-                self._connect_soon(talk)
-
-    async def _hear_again(self, held: HeldServer, trouble: OSError) -> None:
-        """As a new supervisor would: the server goes on, and its log has everything."""
-        for talk in held.talks.values():
-            talk.session.pair.stalled = trouble.strerror or "the disk does not take it"
-            talk.session.look()
-        await asyncio.sleep(AGAIN_S)
-        talks = [self._renew(talk) for talk in held.talks.values()]
-        for talk in talks:
-            talk.session.pair.stalled = ""
-            talk.session.look()
-        self._take_over(held.id, talks)
+            try:
+                self._take_over(held.id, [self._renew(talk) for talk in held.talks.values()])
+            except OSError as error:
+                self._held.setdefault(key, held)
+                return error
+            if key in self._held:
+                self._held[key].carry(held)
+        return None
 
     def _connect_soon(self, talk: Talk) -> None:
         """Resumed at once; if that fails, with the next prompt."""
@@ -218,7 +229,8 @@ class Servers:
                 await self.connect(talk)
         except OrchctlError as error:
             log.warning("session %s is not resumed: %s", talk.id, error.message)
-            talk.trouble(error)
+            with contextlib.suppress(OSError):
+                talk.not_resumed(error)
 
     async def _greeted(self, held: HeldServer) -> None:
         try:
@@ -259,6 +271,12 @@ class Servers:
 
     def _folder(self, server: str) -> str:
         return self._house.store.folder(server)
+
+
+def _not_now(talk: Talk) -> OrchctlError:
+    """Its files could not be written, and are read again soon."""
+    why = talk.session.pair.stalled or "the disk did not take it"
+    return OrchctlError(f"the conversation cannot be written down now: {why}", code="no-space")
 
 
 async def _end(session: SupervisedSession) -> None:

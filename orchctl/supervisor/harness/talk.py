@@ -40,6 +40,9 @@ class Holder(Protocol):
     @property
     def position(self) -> int: ...
 
+    def stumble(self, trouble: OSError) -> None:
+        """What happened cannot be written down now: all of it again later."""
+
 
 class Talk:
     """Built from disk alone."""
@@ -61,6 +64,7 @@ class Talk:
         self._step_bytes = max(1, min(STEP_BYTES, session.spec.ring_bytes // STEPS))
         self.connecting = asyncio.Lock()
         self.ending = False
+        self.trouble: OSError | None = None  # it could not be written down, and is no longer what its files say
         self._since = self.active_at = time.monotonic()
 
     @property
@@ -109,8 +113,7 @@ class Talk:
             self._record({"type": "mark", "time": now, "at": at}, [], taken.text)
         elif taken.text:
             self.state.missed = False
-            self._open_transcript()
-            self._transcript.add(taken.text)
+            self._write(taken.text)
             self.active_at = time.monotonic()
             self.session.grew = True
             self.session.news.tell()
@@ -182,8 +185,8 @@ class Talk:
         self._note({"type": "broke"}, said)
         self.holder = None
 
-    def trouble(self, error: OrchctlError) -> None:
-        """It could not be resumed."""
+    def not_resumed(self, error: OrchctlError) -> None:
+        """It could not be."""
         self._note({"type": "trouble"}, [Trouble(code=error.code, message=error.message)])
 
     # what is asked of it
@@ -260,7 +263,10 @@ class Talk:
     @property
     def end(self) -> int:
         """Of the transcript."""
-        self._open_transcript()
+        try:
+            self._open_transcript()
+        except OSError:  # what its last record says is written later
+            return self.session.open_log().extent().next_offset
         return self._transcript.end
 
     def hold(self, offset: int | None) -> None:
@@ -290,15 +296,34 @@ class Talk:
 
     def _record(self, record: Record, journal: Sequence[Happening], text: str) -> None:
         """The record first: what it says is written after it, by the next supervisor if need be."""
-        self._open_transcript()
-        end = self._transcript.end + len(text.encode("utf-8", "replace"))
-        record |= {"text": end, "fresh": self._uptake.fresh, "part": self._uptake.part}
-        record |= {"says": text} if text else {}
-        record |= {"happened": [happenings.encode(one) for one in journal]} if journal else {}
-        self._store.append(record)
-        self.state.apply(record)
-        self._transcript.add(text)
+        self._write(text, record, journal)
         self._tell()
+
+    def _write(self, text: str, record: Record | None = None, journal: Sequence[Happening] = ()) -> None:
+        """When the disk does not take it, no more is written before all is read from there again."""
+        if self.trouble is not None:
+            raise self.trouble
+        try:
+            self._open_transcript()
+            if record is not None:
+                end = self._transcript.end + len(text.encode("utf-8", "replace"))
+                record |= {"text": end, "fresh": self._uptake.fresh, "part": self._uptake.part}
+                record |= {"says": text} if text else {}
+                record |= {"happened": [happenings.encode(one) for one in journal]} if journal else {}
+                self._store.append(record)
+                self.state.apply(record)
+            self._transcript.add(text)
+        except OSError as error:
+            self.trouble = error
+            if self.holder is not None:
+                self.holder.stumble(error)
+            raise
+
+    def stall(self, why: str) -> None:
+        """Say that it goes on later, or does again."""
+        if self.session.pair.stalled != why:
+            self.session.pair.stalled = why
+            self.session.look()
 
     def _tell(self) -> None:
         self.active_at = time.monotonic()
