@@ -120,18 +120,6 @@ def test_a_server_that_nobody_needs_ends(stage: Stage) -> None:
     until(lambda: not os.path.exists(f"/proc/{server}"), "the server stays")
 
 
-def test_a_session_bound_to_a_process_ends_with_it_and_one_with_a_time_after_that(stage: Stage) -> None:
-    owner = subprocess.Popen(["sleep", "1000"])
-    stage.spawn("bound", "--bind-pid", str(owner.pid))
-    stage.spawn("timed", "--timeout", "1s")
-    stage.spawn("idle", "--idle-timeout", "1s")
-    owner.kill()
-    owner.wait()
-    for name, reason in (("bound", "killed"), ("timed", "timeout"), ("idle", "idle-timeout")):
-        with stage.world.client() as client:
-            assert client.wait(name, timeout_s=60).end_reason == reason
-
-
 def test_what_only_programs_can_do_is_refused(stage: Stage) -> None:
     stage.spawn()
     for words in (("resize", "it", "80x24"), ("pause", "it"), ("signal", "it", "INT")):

@@ -55,9 +55,10 @@ class Talk:
         self._store = ConversationStore(folder)
         self._last = ""  # what the last record added to the transcript
         self._transcript = Transcript(folder, session.spec.ring_bytes, self._dropped)
+        last_at = time.time()
         for record in self._store.read().records:
             self.state.apply(record)
-            self._last = record.get("says", "")
+            self._last, last_at = record.get("says", ""), record.get("time", last_at)
         self._uptake = Uptake(fresh=self.state.fresh, part=self.state.part)
         self._writing = False
         # a record at least every so often: only what comes after the last one is in doubt when bytes are lost
@@ -66,6 +67,8 @@ class Talk:
         self.ending = False
         self.trouble: OSError | None = None  # it could not be written down, and is no longer what its files say
         self._since = self.active_at = time.monotonic()
+        if not self.state.busy:  # nothing was said meanwhile: it has been idle since then
+            self.active_at -= max(0.0, time.time() - last_at)
 
     @property
     def id(self) -> str:
