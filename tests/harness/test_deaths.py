@@ -23,7 +23,8 @@ from tests.harness import kits
 from tests.harness.stage import Stage, pair_of
 from tests.world import DEADLINE_S, World, until
 
-COUNT = 40
+COUNT, STEP_MS = 40, 25
+PAUSE_S = 0.5, 1.5  # between deaths, once somebody has taken the place of the dead; clients need a moment too
 NAMES = ("one", "two")
 
 
@@ -55,7 +56,7 @@ class _Reaper:
         self._thread.join(DEADLINE_S)
 
     def _reap(self) -> None:
-        while not self._over.wait(self._dice.random() * 0.6):
+        while not self._over.wait(self._dice.uniform(*PAUSE_S)):
             who = self._dice.choice(["supervisor", "mover", "keeper"])
             before = self._pids()
             with contextlib.suppress(ProcessLookupError):
@@ -77,8 +78,14 @@ class _Reaper:
 
 
 def _script(number: int) -> str:
-    steps = [f"say begin {number}", f"ask a{number}", f"count {COUNT} 10", f"tool t{number}", f"think of {number}"]
-    return "\n".join([*steps, f"ask b{number}", f"count {COUNT} 10", f"say end {number}"])
+    steps = [
+        f"say begin {number}",
+        f"ask a{number}",
+        f"count {COUNT} {STEP_MS}",
+        f"tool t{number}",
+        f"think of {number}",
+    ]
+    return "\n".join([*steps, f"ask b{number}", f"count {COUNT} {STEP_MS}", f"say end {number}"])
 
 
 def _said(number: int) -> list[str]:
