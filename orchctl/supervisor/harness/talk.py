@@ -113,7 +113,7 @@ class Talk:
         if taken.journal:
             self._record({"type": "heard", "time": now, "at": at}, taken.journal, taken.text)
         elif taken.text and at - self.state.at >= self._step_bytes:
-            self._record({"type": "mark", "time": now, "at": at}, [], taken.text)
+            self._record({"type": "mark", "time": now, "at": at}, self._uptake.flush(), taken.text)
         elif taken.text:
             self.state.missed = False
             self._write(taken.text)
@@ -149,9 +149,8 @@ class Talk:
         if first >= end or not (self.state.busy or self.state.pending):
             return
         self._open_transcript()
-        fresh = self._transcript.go_to_end()
-        says = self._uptake.gap(end - first, fresh=fresh)
-        blurred = before + self._step_bytes
+        blurred = before + self._step_bytes if self._transcript.is_ahead else 0
+        says = self._uptake.gap(end - first, fresh=self._transcript.go_to_end())
         self._note({"type": "gap", "first": first, "end": end, "blurred": blurred}, says=says)
 
     def give_up_on_turn(self) -> None:

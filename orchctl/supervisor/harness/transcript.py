@@ -55,6 +55,11 @@ class Transcript:
             self._times.note(writer.end, writer.start)
             data = data[writer.write(data) :]
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether there is more than has been said so far, of somebody who is gone."""
+        return self._opened().end > self.end
+
     def go_to_end(self) -> bool:
         """What is said next comes after all that is there; whether that is the beginning of a line."""
         writer = self._opened()
