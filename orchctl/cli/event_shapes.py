@@ -122,11 +122,15 @@ class OutputGapEvent:
 
 @shape
 class GapEvent(AnEvent):
-    """Output that is no longer kept: bytes `first` up to but not including `end`."""
+    """What is no longer kept: bytes `first` up to but not including `end`, of the output or of what an agent's server
+    said before anybody heard it.
+    """
 
     type: Literal["gap"]
     first: int
     end: int
+    of: Literal["output", "server"] = "output"
+    offset: int = 0
 
 
 @shape

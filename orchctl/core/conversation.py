@@ -20,7 +20,10 @@ from orchctl.model.happening import (
     NeedsInput,
     NotOpened,
     Opened,
+    Reasoning,
     Refused,
+    Text,
+    Tool,
     TurnEnd,
     TurnEnded,
     TurnStarted,
@@ -82,6 +85,10 @@ class Conversation:
     prompts: dict[str, Said] = field(default_factory=dict)
     turn_open: bool = False
     interrupting: bool = False
+    missed: bool = (
+        False  # bytes of the raw log were lost while a turn was open, and nothing of that turn was heard since
+    )
+    blurred: int = 0  # text of lines up to here may be in the transcript already, or be lost
     closed: bool = False  # the server says so
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -115,7 +122,12 @@ class Conversation:
         if not self.busy and not self.pending:
             self.quiet_at = self.at
 
+    def is_at_work(self, one: Happening) -> bool:
+        """Whether it tells that a turn was still open when it was said."""
+        return isinstance(one, Text | Reasoning | Tool | NeedsInput | TurnStarted | TurnEnded)
+
     def _happen(self, one: Happening, record: Record) -> None:
+        self.missed = self.missed and not self.is_at_work(one)
         if isinstance(one, Opened):
             self.opened, self.native, self.trouble = True, dict(one.native), None
             self.model = one.model or self.model
@@ -180,7 +192,8 @@ def _server(talk: Conversation, record: Record) -> None:
     talk.server = talk.last_server = record["server"]
     talk.opened = talk.closed = False
     talk.at = talk.quiet_at = record["from"]
-    talk.interrupting = False
+    talk.interrupting = talk.missed = False
+    talk.blurred = 0
 
 
 def _prompt(talk: Conversation, record: Record) -> None:
@@ -211,7 +224,15 @@ def _interrupt(talk: Conversation, record: Record) -> None:
 
 
 def _broke(talk: Conversation, record: Record) -> None:
-    talk.server, talk.opened = None, False
+    talk.server, talk.opened, talk.missed = None, False, False
+
+
+def _gap(talk: Conversation, record: Record) -> None:
+    talk.missed, talk.blurred = True, record["blurred"]
+
+
+def _mark(talk: Conversation, record: Record) -> None:
+    talk.missed = False
 
 
 _RECORDS: dict[str, Callable[[Conversation, Record], None]] = {
@@ -221,4 +242,6 @@ _RECORDS: dict[str, Callable[[Conversation, Record], None]] = {
     "replied": _replied,
     "interrupt": _interrupt,
     "broke": _broke,
+    "gap": _gap,
+    "mark": _mark,
 }

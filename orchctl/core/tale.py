@@ -19,8 +19,15 @@ class Tale:
     def __init__(self, *, prompts: bool) -> None:
         self._run = Run(prompts=prompts)
 
-    def of_run(self, record: Record) -> Record | None:
-        """The event that a record of `run.jnl` is; None for one that is none."""
+    def of_run(self, record: Record) -> list[Record]:
+        """The events that a record of `run.jnl` is: as a rule one or none."""
+        again = record.get("type") == "started" and record.get("pid") is None and self._run.number > 0
+        event = self._of_run(record)
+        if event is None or not again:
+            return [event] if event is not None else []
+        return [event | {"state": str(State.IDLE)}, event]  # a conversation's next run is created and started in one
+
+    def _of_run(self, record: Record) -> Record | None:
         before = self._run.number, self._run.state
         self._run.apply(record)
         run, time = max(1, self._run.number), record.get("time")

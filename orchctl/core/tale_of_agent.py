@@ -31,6 +31,9 @@ def of_conversation(record: Record) -> list[Record]:
     if record.get("type") == "prompt":
         size = len(str(record.get("prompt", "")).encode("utf-8", "replace"))
         found.append({"type": "input", "bytes": size, "action": "prompt", "who": record.get("who", "user")})
+    if record.get("type") == "gap":
+        lost = {"first": record["first"], "end": record["end"], "of": "server"}
+        found.append({"type": "gap", **lost, "offset": record.get("text", 0)})
     for plain in record.get("happened", ()):
         happening = happenings.decode(plain)
         event = _event(happening) if happening is not None else None

@@ -69,6 +69,11 @@ class Uptake:
         lines = "".join(f"> {line}\n" for line in text.splitlines() or [""])
         return self._line(lines)
 
+    def gap(self, lost_bytes: int, *, fresh: bool) -> str:
+        """That something is missing here, as the transcript shows it."""
+        self.fresh = fresh
+        return self._line(f"[… {lost_bytes} bytes of what the agent's server said are lost …]\n")
+
     def _gathers(self, one: Happening, taken: Taken) -> bool:
         """Whether it is a piece that waits for more."""
         before = self._piece

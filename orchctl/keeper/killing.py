@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import signal
 import time
@@ -13,6 +15,7 @@ from orchctl.keeper.pair import Pair
 AGAIN_S = 0.1  # new children may be born while the old ones are killed
 ROUNDS = 20  # what two seconds of SIGKILL did not end is a survivor, and is named
 PAUSE_ROUNDS = 10  # a process that is about to be stopped may have started another
+_TIOCSIG = 0x40045436
 
 
 def members(shared: Pair, *, leave_out: int) -> list[int]:
@@ -24,6 +27,23 @@ def members(shared: Pair, *, leave_out: int) -> list[int]:
     if shared.parent:
         return tree.descendants(shared.keeper, leave_out=leave_out)
     return tree.of_session(shared.child)
+
+
+def signal_foreground(shared: Pair, number: int) -> None:
+    """To the terminal's foreground group, by the kernel: works in raw mode and flushes nothing."""
+    with contextlib.suppress(OSError):
+        if shared.terminal:
+            fcntl.ioctl(shared.master, _TIOCSIG, number)
+        else:
+            os.killpg(shared.child, number)
+
+
+def sweep(shared: Pair, since_ticks: int, number: int, *, leave_out: int) -> int:
+    """A signal to what the program started since then; how many processes that is. 0 only counts."""
+    below = members(shared, leave_out=leave_out)
+    young = [pid for pid in below if pid != shared.child and tree.start_ticks(pid) >= since_ticks]
+    tree.send(young, *([signal.Signals(number)] if number else []))
+    return len(young)
 
 
 class Killing:

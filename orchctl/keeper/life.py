@@ -53,10 +53,10 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: pla
     if size is not None:
         what = replace(what, cols=size[0], rows=size[1])
     os.close(os.open(f"{folder}/{layout.segment(offset)}", os.O_WRONLY | made, 0o600))
-    master, sources, theirs = _ends(what)
+    master, sources, complaints, theirs = _ends(what)
     pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # for ever, and of the default size
     shared = Pair(folder, listener, master, sources, pipe, log, what.ring_bytes, what.idle_s, 0, os.getpid())
-    shared.terminal, shared.env = what.terminal, what.env
+    shared.terminal, shared.env, shared.complaints = what.terminal, what.env, complaints
     try:
         shared.child = child.start(what, os.ttyname(theirs[0]) if what.terminal else theirs)
     except child.StartFailed as error:
@@ -86,13 +86,15 @@ def _next_run(folder: str) -> tuple[int, int, tuple[int, int] | None]:
     return 1 + sum(record["type"] == "started" for record in records), end, sizes[-1] if sizes else None
 
 
-def _ends(what: plan.Plan) -> tuple[int, dict[int, int], tuple[int, int, int]]:
-    """Where to type, what to read as which stream, and the program's own ends."""
+def _ends(what: plan.Plan) -> tuple[int, dict[int, int], int, tuple[int, int, int]]:
+    """Where to type, what to read as which stream, what to read apart, and the program's own ends."""
     if what.terminal:
         master, slave = child.open_terminal(what.cols, what.rows, echo=what.echo)
-        return master, {master: 0}, (slave, slave, slave)
+        return master, {master: 0}, -1, (slave, slave, slave)
     (stdin, stdout, stderr), theirs = child.open_pipes()
-    return stdin, {stdout: 1, stderr: 2}, theirs
+    if what.apart:
+        return stdin, {stdout: 1}, stderr, theirs
+    return stdin, {stdout: 1, stderr: 2}, -1, theirs
 
 
 def _live(shared: Pair, limits: Limits, first: socket.socket | None) -> None:

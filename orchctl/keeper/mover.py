@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import select
-import signal
 import socket
 import time
 from collections.abc import Callable
 
 from orchctl.core import layout
 from orchctl.disk import REAL
-from orchctl.keeper import child, killing, look, pair, plan, tree, wire
+from orchctl.keeper import child, killing, look, pair, plan, wire
 from orchctl.keeper.audience import Audience, hello, received
 from orchctl.keeper.clockwork import Clockwork
+from orchctl.keeper.complaints import Complaints
 from orchctl.keeper.conduit import Closed, Conduit, PipesConduit
 from orchctl.keeper.fence import Fence
 from orchctl.keeper.holds import Holds
@@ -32,7 +31,6 @@ from orchctl.keeper.typist import Typist
 QUIET_S = 0.2  # no byte for so long after the program's end: what still holds the terminal is silent
 QUIET_LIMIT_S = 2.0  # a grandchild that pours for ever must not hold the exit back
 RETRY_S = 0.25  # a disk that takes no more is asked again this often
-_TIOCSIG = 0x40045436
 
 
 class Orphaned(Exception):
@@ -56,6 +54,7 @@ class Mover:
             if shared.terminal
             else PipesConduit(self._log, self._note)
         )
+        self._complaints = Complaints(shared.complaints, shared.folder)
         self._stalled = ""
         self._holds = Holds(time.monotonic())
         self._log.needed = self._holds.needed
@@ -74,6 +73,8 @@ class Mover:
         self._audience = Audience(shared.listener, self)
         self.listen(shared.listener.fileno(), self._audience.accept)
         self.listen(link.fileno(), self._hear_keeper)
+        if shared.complaints >= 0:
+            self.listen(shared.complaints, self._complain)
         if first is not None:
             self._audience.greet(first)
 
@@ -104,6 +105,7 @@ class Mover:
         self._audience.close()
         self._link.close()
         self._log.close()
+        self._complaints.close()
         self._clockwork.close()
 
     def listen(self, fd: int, handler: Callable[[int], None]) -> None:
@@ -190,6 +192,10 @@ class Mover:
             self._stalled = trouble
             self._audience.tell_all(wire.frame(wire.STALLED, trouble.encode()))
 
+    def _complain(self, _: int) -> None:
+        if not self._complaints.take():
+            self.forget(self._pair.complaints)
+
     def _note(self, offset: int) -> None:
         self._clockwork.note(offset, self._log.start, self._stream)
 
@@ -237,6 +243,7 @@ class Mover:
             raise Orphaned
         for kind, payload in self._link_words.feed(data):
             if kind == pair.ENDED:
+                self._complaints.drain()  # whoever hears of the end finds the last of them
                 self._ended_at = self._last_byte_at = time.monotonic()
                 if not self._open:
                     self._tell_keeper(pair.DRAINED, wire.OFFSET.pack(self._log.end))
@@ -259,6 +266,7 @@ class Mover:
                 break
         if self._conduit.pending or self._pair.unrecorded:
             return
+        self._complaints.drain()
         self._audience.tell_all(wire.frame(wire.JOURNAL))
         os._exit(0)
 
@@ -353,19 +361,11 @@ class Mover:
             child.set_echo(self._pair.master, on=bool(*wire.NUMBER.unpack(payload)))
 
     def _sweep(self, fd: int, payload: bytes) -> None:
-        since, number = wire.SWEEPING.unpack(payload)
-        below = killing.members(self._pair, leave_out=os.getpid())
-        young = [pid for pid in below if pid != self._pair.child and tree.start_ticks(pid) >= since]
-        tree.send(young, *([signal.Signals(number)] if number else []))
-        self._audience.send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(len(young))))
+        count = killing.sweep(self._pair, *wire.SWEEPING.unpack(payload), leave_out=os.getpid())
+        self._audience.send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(count)))
 
     def _signal(self, _: int, payload: bytes) -> None:
-        """To the terminal's foreground group, by the kernel: works in raw mode and flushes nothing."""
-        with contextlib.suppress(OSError):
-            if self._pair.terminal:
-                fcntl.ioctl(self._pair.master, _TIOCSIG, *wire.NUMBER.unpack(payload))
-            else:
-                os.killpg(self._pair.child, *wire.NUMBER.unpack(payload))
+        killing.signal_foreground(self._pair, *wire.NUMBER.unpack(payload))
 
     def _receipt(self, fd: int, receipt: bytes) -> None:
         self._audience.send(fd, wire.frame(wire.TYPED, receipt))

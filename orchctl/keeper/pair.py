@@ -54,6 +54,7 @@ class Pair:
     ticks: int = 0  # when the program started
     env: dict[str, str] = field(default_factory=dict)  # what the program was started with; nowhere else but here
     terminal: bool = True
+    complaints: int = -1  # where its stderr comes from, if that is not part of its output
     parent: bool = True  # whether the keeper is the program's own parent, and will hear how it ended
     unrecorded: bytes = b""  # what the disk has not taken yet
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from orchctl.core import layout
 
 RING_BYTES = 64 << 20
+SERVER = "server"  # the backend of an agent server
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Plan:
     cols: int
     rows: int
     terminal: bool
+    apart: bool  # what it complains about goes to a file of its own: its stdout is for messages alone
     echo: bool
     ring_bytes: int
     timeout_s: float | None
@@ -66,6 +68,7 @@ def read(folder: str) -> Plan:
         cols=spec["cols"],
         rows=spec["rows"],
         terminal=spec.get("backend", "pty") == "pty",
+        apart=spec.get("backend") == SERVER,
         echo=spec.get("echo", True),
         ring_bytes=spec.get("ring_bytes", RING_BYTES),
         timeout_s=spec.get("timeout_s"),

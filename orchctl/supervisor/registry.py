@@ -119,9 +119,12 @@ class Registry:
         except TimeoutError:
             pass
 
-    def check_limits(self, session: SupervisedSession) -> None:
+    def check_restart(self, session: SupervisedSession) -> None:
         """Whether an ended session may live again: refused as a new one would be."""
-        self._limits.check(session.spec.managed_by, self.all(), self.archive)
+        if session.closed:
+            self._limits.check(session.spec.managed_by, self.all(), self.archive)
+            if session.run.name is not None:
+                self.check_free(session.run.name)
 
     async def restart(self, session: SupervisedSession, env: dict[str, str] | None) -> SupervisedSession:
         """Another run of a session whose processes are gone; what waits for the old run has seen its end."""
@@ -141,6 +144,9 @@ class Registry:
         self.archive.remove(session_id)
         fresh = SupervisedSession(session.spec, self._house)
         self._sessions[session_id] = fresh
+        if fresh.talk is not None:
+            await self._resume(fresh, fresh.talk)
+            return fresh
         before = fresh.run.number
         async with self._starting:
             await self._start(fresh)
@@ -265,6 +271,17 @@ class Registry:
             self._store.remove(session.spec.id)
             raise
         self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, None)))
+
+    async def _resume(self, session: SupervisedSession, talk: Talk) -> None:
+        """Another run of a conversation; one that cannot be resumed is closed, and says why."""
+        self.lives.begin(session)
+        self.lives.hold(session)
+        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, None)))
+        try:
+            await self.lives.open(talk)
+        except OrchctlError:
+            await self.lives.fail(talk)
+            raise
 
     async def _start_server(self, spec: Spec, env: dict[str, str], prepare: Callable[[str], None]) -> SupervisedSession:
         """The process of an agent server, as a session that nobody sees."""

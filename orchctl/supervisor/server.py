@@ -40,6 +40,7 @@ CALLS_AT_ONCE = 64
 LINGER_S = 5.0  # what was said last gets this long to be read
 RETRY_ACCEPT_S = 0.1  # something is wrong at the door: it may pass
 _PEER = struct.Struct("3i")
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # a disk that takes no more, for now
 
 
 class Server:
@@ -220,6 +221,11 @@ class _Conversation:
             await call.say(codec.failed(error))
         except ConnectionError:
             raise
+        except OSError as error:
+            if error.errno not in FULL:
+                log.exception("%s failed", message.kind)
+            code = "no-space" if error.errno in FULL else "internal"
+            await call.say(codec.failed(OrchctlError(f"{message.kind}: {error.strerror or error}", code=code)))
         except Exception as error:
             log.exception("%s failed", message.kind)
             await call.say(codec.failed(Internal(f"{message.kind}: {type(error).__name__}: {error}")))

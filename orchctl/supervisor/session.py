@@ -168,7 +168,8 @@ class SupervisedSession:
         if self.pair.stalled != self._stalled:
             self._stalled = self.pair.stalled
             said = f"the output cannot be written: {self._stalled}" if self._stalled else "the output is written again"
-            self._house.teller.say(self, "error", code="stalled" if self._stalled else "unstalled", message=said)
+            if not self.is_server:  # the conversations on one tell it
+                self._house.teller.say(self, "error", code="stalled" if self._stalled else "unstalled", message=said)
         if self.closed:
             self.leases.wake()
         self.news.tell()

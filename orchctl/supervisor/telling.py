@@ -48,7 +48,7 @@ class Teller:
         runs, commands = session.read_journal(run_at), session.read_commands(commands_at)
         of_second = of_conversation if session.talk is not None else of_command
         for record, end, second in _in_order(runs, commands, mixed=session.talk is not None):
-            found = of_second(record) if second else [event] if (event := tale.of_run(record)) is not None else []
+            found = of_second(record) if second else tale.of_run(record)
             if not found or end <= (told_commands if second else told_run):
                 continue
             before = [told_run, told_commands]

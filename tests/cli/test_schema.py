@@ -180,8 +180,7 @@ def test_events_that_need_a_broken_disk_or_a_long_time(world: World) -> None:
     common = {name: seen[name] for name in ("seq", "time", "session", "run", "managed_by", "backend", "who")}
     tale = Tale(prompts=False)
     for record in ({"type": "dropped", "first": 0, "end": 9}, {"type": "fs-error", "message": "no space"}):
-        event = tale.of_run(record | {"time": 1.0})
-        assert event is not None
+        (event,) = tale.of_run(record | {"time": 1.0})
         _check("event", common | event)
     gap = {"type": "gap", "session": None, "first_seq": 1, "end_seq": 9}
     _check("event", gap)  # to a reader that was overtaken

@@ -103,6 +103,32 @@ def test_it_is_heard_again_from_where_nothing_was_open() -> None:
     assert (talk.at, talk.quiet_at) == (20, 9)
 
 
+def test_a_loss_is_in_doubt_until_something_of_the_turn_is_heard() -> None:
+    lost = (
+        *OPENING,
+        PROMPT,
+        _record("heard", TurnStarted(), at=20),
+        _record("gap", at=90, first=20, end=90, blurred=30),
+    )
+    talk = _folded(*lost)
+    assert (talk.missed, talk.blurred, talk.at, talk.busy) == (True, 30, 90, True)
+    assert _folded(*lost, _record("heard", Checkpoint(native={}), at=95)).missed
+    for more in (_record("heard", Reasoning(text="hm"), at=95), _record("mark", at=95), _record("broke")):
+        assert not _folded(*lost, more).missed
+    (event,) = of_conversation(lost[-1])
+    assert event == {"type": "gap", "first": 20, "end": 90, "of": "server", "offset": 0, "time": 1.0}
+    other = _folded(*lost, _record("server", server="t", **{"from": 0}))
+    assert (other.missed, other.blurred, other.at) == (False, 0, 0)
+
+
+def test_a_loss_is_told_on_a_line_of_its_own() -> None:
+    uptake = Uptake()
+    uptake.take([Text(text="half a li", part="a")])
+    assert uptake.gap(7, fresh=False) == "\n[… 7 bytes of what the agent's server said are lost …]\n"
+    assert uptake.take([Text(text="ne", part="a")]).text == "ne"
+    assert not uptake.gap(7, fresh=True).startswith("\n")
+
+
 def test_a_prompt_that_is_refused_or_lost_is_over() -> None:
     refused = _folded(*OPENING, PROMPT, _record("heard", Refused(once="o", code="c", message="no"), at=12))
     assert (refused.busy, refused.prompts["o"].delivery) == (False, "refused")

@@ -230,6 +230,51 @@ class Contract:
         assert "prompt number 2" in stage.says(stage.kit.recall(), "again")
         assert stage.agent("again")["native"]["id"] == native
 
+    # restarts
+
+    def test_a_restart_is_a_new_run_of_the_same_conversation(self, stage: Stage) -> None:
+        session = stage.spawn("it", "--permission", "allow")
+        stage.says(stage.kit.say("first"))
+        before = stage.world.json("info", "it")
+        again = stage.world.json("restart", "it")
+        assert (again["id"], again["run"], again["state"]) == (session, 2, "live")
+        assert again["agent"]["native"]["id"] == before["agent"]["native"]["id"]
+        assert again["agent"]["permission"] == "allow"
+        assert again["output"]["next_offset"] >= before["output"]["next_offset"]
+        assert "prompt number 2" in stage.says(stage.kit.recall())
+        said = stage.tells()
+        assert (said.count("first"), said.count("prompt number 2")) == (1, 1)
+        states = [(one["run"], one["state"]) for one in stage.events("session.state")]
+        assert states == [
+            *((1, state) for state in ("idle", "bootstrapping", "live", "closed")),
+            *((2, state) for state in ("idle", "bootstrapping", "live")),
+        ]
+        assert [one["code"] for one in stage.events("error")] == []
+
+    def test_an_ended_conversation_is_started_again(self, stage: Stage) -> None:
+        session = stage.spawn()
+        stage.says(stage.kit.say("first"))
+        native = stage.agent()["native"]["id"]
+        stage.world.ok("kill", "it")
+        until(lambda: os.path.exists(f"{stage.world.state}/sessions/{session}/ended.json"))
+        assert stage.world.ok("restart", session) == "run 2"
+        assert stage.agent()["native"]["id"] == native
+        assert "prompt number 2" in stage.says(stage.kit.recall())
+        stage.kill_supervisor()
+        assert "prompt number 3" in stage.says(stage.kit.recall())
+        assert stage.tells().count("first") == 1
+        stage.world.ok("verify")
+
+    def test_a_restart_interrupts_the_turn_first(self, stage: Stage) -> None:
+        stage.spawn()
+        with stage.working(stage.kit.stay()) as running:
+            assert stage.world.ok("restart", "it") == "run 2"
+            assert running.wait(60) == 1
+        told = [(one["run"], one["end"]) for one in stage.events("turn") if one["phase"] == "finished"]
+        assert told == [(1, "interrupted")]
+        assert not stage.agent()["busy"]
+        assert "fine" in stage.says(stage.kit.say("fine"))
+
     # deaths
 
     def test_a_turn_survives_killed_supervisors_with_no_text_lost_or_doubled(self, stage: Stage) -> None:

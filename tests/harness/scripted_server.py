@@ -2,6 +2,8 @@
 
     say TEXT · think TEXT · tool TITLE · ask TITLE (a permission for a tool) · question TITLE · count N MILLISECONDS
     recall (the prompts it has had) · where (its directory) · fail TEXT · retry · odd · die · hang · garbage · stay
+    complain BYTES (to stderr) · noise BYTES (lines that mean nothing) · gate FILE (until that is there) · make FILE
+    size (of the prompt) · # (nothing)
 
 What a conversation has had is kept in $SCRIPTED_HOME, so that it can be resumed by another process.
 """
@@ -77,6 +79,8 @@ class Conversation:
             for number, step in enumerate(text.splitlines()):
                 self.check()
                 word, _, rest = step.strip().partition(" ")
+                if word == "#":
+                    continue
                 getattr(self, f"do_{word}", self.do_say_all)(rest if hasattr(self, f"do_{word}") else step, number)
         except Interrupted:
             end = "interrupted"
@@ -190,6 +194,35 @@ class Conversation:
         self.event("moonlight")
         self.event("tool", id="x")
 
+    def do_complain(self, rest: str, number: int) -> None:
+        """So much to stderr."""
+        sys.stderr.write(("x" * 99 + "\n") * (int(rest) // 100))
+        sys.stderr.write("that is all\n")
+        sys.stderr.flush()
+
+    def do_noise(self, rest: str, number: int) -> None:
+        """So much that nobody needs."""
+        line = json.dumps({"method": "event", "params": {"conversation": "nobody", "kind": "x" * 900}})
+        for _ in range(int(rest) // len(line)):
+            with _speaking:
+                sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    def do_gate(self, rest: str, number: int) -> None:
+        """Until the file is there."""
+        while not os.path.exists(rest):
+            self.check()
+            time.sleep(0.01)
+
+    def do_make(self, rest: str, number: int) -> None:
+        """The file is there."""
+        with open(rest, "w", encoding="ascii"):
+            pass
+
+    def do_size(self, rest: str, number: int) -> None:
+        """Of the prompt, in characters."""
+        self.do_say(f"{len(self.history()[-1])} characters", number)
+
     def do_die(self, rest: str, number: int) -> None:
         """At once."""
         os._exit(3)
@@ -286,7 +319,12 @@ def main() -> None:
         return
     server = Server()
     for line in sys.stdin:
-        server.hear(json.loads(line))
+        try:
+            message = json.loads(line)
+        except ValueError:
+            sys.stderr.write(f"a line of {len(line)} characters was not understood\n")
+            continue
+        server.hear(message)
 
 
 if __name__ == "__main__":

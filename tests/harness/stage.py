@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from typing import Any
 
+from orchctl.keeper import wire
 from tests.harness.kits import Kit
-from tests.world import World, until
+from tests.world import DEADLINE_S, World, until
 
 Event = dict[str, Any]
 
@@ -106,3 +108,21 @@ def server_pids(world: World) -> list[int]:
 
 def _ended(world: World, session: str) -> bool:
     return b'"type":"exit"' in world.journal(session).replace(b" ", b"") or b'"lost"' in world.journal(session)
+
+
+def pair_of(world: World, session: str) -> tuple[int, int]:
+    """The keeper and the mover of a session, as its pair tells them."""
+    folder = os.open(f"{world.state}/sessions/{session}", os.O_PATH)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(f"/proc/self/fd/{folder}/pair.sock")
+        connection.settimeout(DEADLINE_S)
+        decoder = wire.Decoder()
+        while True:
+            for kind, payload in decoder.feed(connection.recv(1 << 16)):
+                if kind == wire.HELLO:
+                    words = json.loads(payload)
+                    return int(words["keeper"]), int(words["mover"])
+    finally:
+        connection.close()
+        os.close(folder)

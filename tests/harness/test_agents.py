@@ -136,23 +136,32 @@ def test_a_server_that_nobody_needs_ends(stage: Stage) -> None:
     until(lambda: not os.path.exists(f"/proc/{server}"), "the server stays")
 
 
-def test_a_session_bound_to_a_process_ends_with_it_and_one_with_a_time_after_that(stage: Stage) -> None:
-    owner = subprocess.Popen(["sleep", "1000"])
-    stage.spawn("bound", "--bind-pid", str(owner.pid))
-    stage.spawn("timed", "--timeout", "1s")
-    stage.spawn("idle", "--idle-timeout", "1s")
-    owner.kill()
-    owner.wait()
-    for name, reason in (("bound", "killed"), ("timed", "timeout"), ("idle", "idle-timeout")):
-        with stage.world.client() as client:
-            assert client.wait(name, timeout_s=60).end_reason == reason
-
-
 def test_what_only_programs_can_do_is_refused(stage: Stage) -> None:
     stage.spawn()
-    for words in (("resize", "it", "80x24"), ("pause", "it"), ("signal", "it", "INT"), ("restart", "it")):
+    for words in (("resize", "it", "80x24"), ("pause", "it"), ("signal", "it", "INT")):
         refused = stage.world.run(*words, "--json")
         assert (refused.returncode, json.loads(refused.stderr)["code"]) == (5, "not-a-program"), words
     for option in ("--restart=always", "--permission=maybe"):
         assert stage.world.run("spawn", "--profile", "it", option).returncode == 2
     assert stage.world.run("spawn", "--profile", "it", "-w", "/nowhere").returncode == 2
+
+
+def test_a_server_may_complain_for_ever(stage: Stage) -> None:
+    stage.spawn()
+    assert "over" in stage.says("complain 30000000\nsay over")
+    folder = f"{stage.world.state}/sessions/{stage.agent()['server']}"
+    kept = [os.stat(f"{folder}/{name}").st_size for name in ("stderr.log", "stderr.log.1")]
+    assert max(kept) <= 1 << 20
+    assert sum(kept) > 1 << 20
+    with open(f"{folder}/stderr.log", encoding="ascii") as file:
+        assert file.read().endswith("that is all\n")
+
+
+def test_a_server_that_ends_before_hello_says_its_last_words(stage: Stage) -> None:
+    with open(f"{stage.world.state}/config.toml", "a", encoding="utf-8") as file:
+        file.write('[profiles.sick]\nharness = "scripted"\nargv = ["/bin/sh", "-c", "echo no licence >&2; exit 3"]\n')
+    refused = stage.world.run("spawn", "--profile", "sick", "--json")
+    told = json.loads(refused.stderr)
+    assert (refused.returncode, told["code"]) == (5, "server-died")
+    assert told["message"].endswith(": no licence")
+    assert stage.world.json("list", "-a") == []

@@ -78,13 +78,14 @@ def restart_command(app: App, selection: Selection, grace_s: float, form: Form) 
     """End what SESSIONS run and start it again: the same session and log, a new run.
 
     An ended session can be started again too. It gets your environment, unless it was spawned with --restart.
+    A conversation with an agent is resumed; a turn under way is interrupted first.
 
     \b
     orchctl restart server
 
     \b
-    Exit codes: 0; 2 usage; 3 no such session; 5 it would not end; 8 no supervisor answers;
-    126, 127 its command cannot be executed, not found.
+    Exit codes: 0; 2 usage; 3 no such session; 5 it would not end, its name is taken, or its conversation
+    cannot be resumed; 8 no supervisor answers; 126, 127 its command cannot be executed, not found.
     """
     with progress("starting again", quiet=not form.words):
         _do(

@@ -9,7 +9,7 @@ from orchctl.errors import SupervisorUnreachable
 
 
 class AsyncPatience:
-    """Runs out half a minute after it was made."""
+    """Runs out half a minute after the supervisor was lost."""
 
     def __init__(self) -> None:
         self._patience = Patience()

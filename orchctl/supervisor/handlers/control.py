@@ -44,23 +44,28 @@ async def control(app: Supervisor, call: Call, asked: messages.ControlSession) -
 async def restart(app: Supervisor, call: Call, asked: messages.RestartSession) -> None:
     """A new run, once: asked again after a lost answer, the run that began meanwhile is found."""
     session = app.registry.find(asked.session, asked.own_manager)
-    if session.talk is not None:
-        raise no_terminal()
     if session.run.number == asked.run:
-        if session.closed:
-            app.registry.check_limits(session)
-        spec = session.spec
+        app.registry.check_restart(session)
         await session.pair.keep_environment()
-        env = app.house.store.read_environment(spec.id) or environment.compose(
-            asked.env, {}, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty"
-        )  # now, because the end of this run may be its last, and takes what is kept along
+        env = _environment(app, session, asked.env)  # now: the end of this run may take what is kept along
         if not session.pair.gone.is_set():
             await end_all([session], asked.grace_s)
         if not session.pair.gone.is_set():
             raise Conflict(f"session {asked.session} would not end", code="survivors")
         session = await app.registry.restart(session, env)
         app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, action="restart")
+    elif session.talk is not None and not session.closed:
+        await app.registry.lives.open(session.talk)
     await call.say(messages.OneSession(session=session.view()))
+
+
+def _environment(app: Supervisor, session: SupervisedSession, asker: dict[str, str]) -> dict[str, str]:
+    """Of the run before, where it is kept; else of whoever asks."""
+    spec = session.spec
+    kept = app.house.store.read_environment(spec.id)
+    if spec.agent is not None:
+        return app.registry.lives.check_again(spec, spec.agent, asker, kept)
+    return kept or environment.compose(asker, {}, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty")
 
 
 def _signal(session: SupervisedSession, number: int) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 INTERRUPTED_SHARE = 0.5  # of the grace period, for a turn to end by itself
 LEAST_GRACE_S = 0.1
+AGAIN_S = 1.0  # until a full disk is asked again
+INTERRUPTED_S = 5.0  # for the end of a turn that may be over already
 AGENT = "agent"  # what clients say in place of a command
 
 
@@ -81,9 +83,29 @@ class Lives:
         harness.check(profile, opening)
         return agent, env
 
+    def check_again(
+        self, spec: Spec, agent: Agent, asker: dict[str, str], kept: dict[str, str] | None
+    ) -> dict[str, str]:
+        """What its server gets of the environment in another run, if there can be one. Nothing is started."""
+        harness = programs.find(spec.backend)
+        profile = programs.profile_of(self._house.config, harness.name, agent.profile)
+        if not os.path.isdir(spec.cwd):
+            raise BadInput(f"cannot start in {spec.cwd!r}: no such directory", code="bad-cwd")
+        env = kept or programs.environment(harness, profile, asker, {})
+        programs.installed(harness, profile, env.get("PATH", os.defpath))
+        return env
+
     def begin(self, session: SupervisedSession) -> None:
-        """It is there, and nothing of it yet."""
-        session.note({"type": "started", "pid": None, "offset": 0})
+        """It is there, and nothing of this run yet."""
+        talk = session.talk
+        if talk is not None and session.closed:
+            talk.roll()  # what the last run has said may be sealed
+        session.note({"type": "started", "pid": None, "offset": talk.end if talk is not None else 0})
+
+    async def fail(self, talk: Talk) -> None:
+        """It could not be resumed."""
+        talk.ending = True
+        await self._close_when_possible(talk.session, "failed")
 
     def hold(self, session: SupervisedSession) -> None:
         """Have it ended by whoever asks for it, and read by whoever does."""
@@ -103,13 +125,17 @@ class Lives:
         """The same conversation as its files tell it, after they could not be written."""
         session = talk.session
         talk.close()
-        session.talk = Talk(session, talk.agent, self._house.store.folder(talk.id))
+        session.talk = fresh = Talk(session, talk.agent, self._house.store.folder(talk.id))
+        fresh.ending = talk.ending
         self.hold(session)
-        return session.talk
+        return fresh
 
-    async def open(self, talk: Talk) -> None:
-        """Until it takes prompts."""
+    async def open(self, talk: Talk) -> Talk:
+        """Until it takes prompts; the conversation as it is then."""
+        if talk.trouble is not None and talk.holder is None and talk.session.talk is talk:
+            talk = self._renewed(talk)
         await self.servers.connect(talk)
+        return talk
 
     def warnings(self, talk: Talk) -> tuple[str, ...]:
         """What whoever begins it should know."""
@@ -140,14 +166,27 @@ class Lives:
             return
         with contextlib.suppress(OSError):
             session.note({"type": "kill", "reason": reason, "grace_s": grace_s})
-        with contextlib.suppress(TimeoutError, OrchctlError):
+        with contextlib.suppress(TimeoutError, OrchctlError, OSError):
             async with asyncio.timeout(max(LEAST_GRACE_S, grace_s)):
                 await self._leave(talk, grace_s)
+        await self._close_when_possible(session, None)
+
+    async def _close_when_possible(self, session: SupervisedSession, reason: str | None) -> None:
+        """Its end is on record first of all; a full disk is asked again."""
+        while session.talk is not None and not session.closed:
+            try:
+                self._close(session.talk, reason)
+            except OSError as error:
+                session.talk.stall(error.strerror or "the disk does not take it")
+                await asyncio.sleep(AGAIN_S)
+                self._renewed(session.talk)  # its server has let it go, and reads it no more
+
+    def _close(self, talk: Talk, reason: str | None) -> None:
+        session = talk.session
         self.servers.release(talk)
-        if talk.state.server is not None:
-            talk.broke("the session was ended")
+        talk.left("the session was ended")
         talk.close()
-        session.note({"type": "closed", "offset": talk.end})
+        session.note({"type": "closed", "offset": talk.end, **({"reason": reason} if reason else {})})
         talk.close()
         if session.unpaired is not None:
             session.unpaired.ended.set()
@@ -179,8 +218,20 @@ class Lives:
                 self.end_soon(talk, 5.0, "idle-timeout")
             elif talk.state.current is not None and talk.is_unheard(self._house.config.server_answer_s):
                 talk.give_up_on_prompt()
+            elif talk.state.missed:
+                self._doubt(talk)
             elif spec.bind_pid is not None and _ticks(spec.bind_pid) != spec.bind_ticks:
                 self.end_soon(talk, 5.0, "bound")
+
+    def _doubt(self, talk: Talk) -> None:
+        """A turn whose end may be lost: when it is silent it is interrupted, and given up if that is not answered."""
+        silent_s = time.monotonic() - talk.active_at
+        if talk.state.interrupting and silent_s > INTERRUPTED_S:
+            talk.give_up_on_turn()
+        elif any(one.reply is None for one in talk.state.pending.values()):
+            return  # it waits for a human
+        elif not talk.state.interrupting and silent_s > self._house.config.server_answer_s:
+            talk.interrupt(talk.session.spec.managed_by)
 
 
 async def _until(talk: Talk, holds: Callable[[], bool]) -> None:

@@ -37,9 +37,10 @@ async def say(app: Supervisor, session: SupervisedSession, text: str, *, once: s
     if once not in talk.state.prompts:
         if talk.state.busy:
             raise busy()
-        await app.registry.lives.open(talk)
-    said = talk.prompt(text, once, who)
-    await _until(session, lambda: said.over or said.delivery == "delivered")
+        talk = await app.registry.lives.open(talk)
+    talk.prompt(text, once, who)
+    await _until(session, lambda: (said := _known(session, once)).over or said.delivery == "delivered")
+    said = _known(session, once)
     if said.delivery == "maybe":
         raise Conflict(
             "the agent's server ended while the prompt was on its way: it may have been delivered or not, and is "
@@ -103,6 +104,8 @@ async def _follow(
     offset = max(asked.offset or 0, said.start_offset)
     late = False
     while True:
+        talk = session.talk or talk
+        said = _known(session, said.once)
         ticket, over = session.news.ticket, said.over
         end = said.end_offset if over and said.end_offset is not None else talk.end
         offset = await send_range(call, session, log, offset, end)
@@ -118,6 +121,12 @@ async def _follow(
             late = True
             talk.interrupt(asked.own_manager)
     await call.say(messages.CommandEnds(command=command(session, said, late=late)))
+
+
+def _known(session: SupervisedSession, once: str) -> Said:
+    """What became of a prompt; asked anew each time, because a conversation may be read from its files again."""
+    assert session.talk is not None
+    return session.talk.state.prompts[once]
 
 
 def command(session: SupervisedSession, said: Said, *, late: bool = False, needs_input: bool = False) -> Command:

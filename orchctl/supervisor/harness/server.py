@@ -36,6 +36,10 @@ GRACE_S = 5.0
 LONGEST_LINE = 64 << 20
 
 
+class HearAgain(OSError):
+    """What is on its way to it is not known any more: it is taken over as by a new supervisor."""
+
+
 class HeldServer:
     """The host of one backend's `Server`, and all conversations on it."""
 
@@ -52,6 +56,7 @@ class HeldServer:
         self.greeted_once = False  # it came up, and may come up again
         self.ended = asyncio.Event()
         self.why = ENDED
+        self.stopping = False  # it takes no more conversations
         self.idle_since = time.monotonic()
         self.replaying = False
         self.position = 0  # the raw log is heard up to here
@@ -61,6 +66,8 @@ class HeldServer:
         self._something = asyncio.Event()
         self._afterwards: list[Callable[[], None]] = []
         self._heard_at = time.monotonic()
+        self._trouble: OSError | None = None
+        self._stalled = ""
         self.backend: Server = harness.serve(self, profile, notes)
 
     @property
@@ -95,12 +102,36 @@ class HeldServer:
 
     def keep_raw(self, payload: bytes) -> None:
         """What the backend fetched, heard as a line."""
-        if self._heard is None:
-            self._heard = SegmentWriter(REAL, self._raw_folder + "/out", self.session.spec.ring_bytes, _forget)
-        data = payload.replace(b"\n", b" ") + b"\n"
-        while data:
-            data = data[self._heard.write(data) :]
-        self._hear(payload, self._heard.end)
+        try:
+            torn = b""
+            if self._heard is None:
+                self._heard = SegmentWriter(REAL, self._raw_folder + "/out", self.session.spec.ring_bytes, _forget)
+                torn = b"\n" if self._is_torn(self._heard.end) else b""
+            data = torn + payload.replace(b"\n", b" ") + b"\n"
+            while data:
+                data = data[self._heard.write(data) :]
+            self._hear(payload, self._heard.end)
+        except OSError as error:
+            self.stumble(error)
+            raise
+
+    def _is_torn(self, end: int) -> bool:
+        """Whether a full disk took a part of a line."""
+        found = OutputLog(self._raw_folder)
+        try:
+            return end > 0 and found.read(end - 1, 1) not in (b"\n", b"")
+        finally:
+            found.close()
+
+    def stumble(self, trouble: OSError) -> None:
+        """Something cannot be written down now: all is heard again, when there is room."""
+        self._trouble = self._trouble or trouble
+        self.session.news.tell()
+
+    def carry(self, before: HeldServer) -> None:
+        """What another object for the same process was about to put on its stdin."""
+        self._outbox.extend(before._outbox)
+        self._something.set()
 
     def stdout(self) -> bytes:
         """The beginning of what it printed."""
@@ -114,6 +145,7 @@ class HeldServer:
         """It is of no more use."""
         log.warning("server %s: %s", self.id, why)
         self.why = why
+        self.stopping = True
         self.session.pair.kill(0.0)
 
     # its life
@@ -124,6 +156,8 @@ class HeldServer:
             async with asyncio.TaskGroup() as tasks:
                 if not adopted:
                     self.backend.begin()
+                elif self.harness.speaks_on_stdout:
+                    self._outbox.appendleft(b"\n")  # whoever held it last may have died in the middle of a line
                 writing = tasks.create_task(self._write())
                 watching = tasks.create_task(self._watch(silent_s))
                 attending = asyncio.Event()
@@ -141,6 +175,7 @@ class HeldServer:
     def stop(self) -> None:
         """Nobody needs it."""
         self.why = "the agent's server was stopped"
+        self.stopping = True
         self.session.pair.kill(GRACE_S)
 
     async def _attend(self, begun: asyncio.Event) -> None:
@@ -150,12 +185,15 @@ class HeldServer:
     async def _listen(self, adopted: bool, attending: asyncio.Event) -> None:
         """Every line; those that were heard before first."""
         raw = OutputLog(self._folder if self.harness.speaks_on_stdout else self._raw_folder)
-        lines = _Lines(min((talk.state.quiet_at for talk in self.talks.values()), default=0) if adopted else 0)
+        lines = _Lines(self._replayed_from() if adopted else 0)
         self.position = lines.start
         self.replaying = adopted
         try:
             while True:
                 ticket, closed = self.session.news.ticket, self.session.closed
+                if self._trouble is not None:
+                    raise self._trouble
+                self._pass_on(self.session.pair.stalled)
                 grew = self._hear_all(raw, lines) if self.harness.speaks_on_stdout or self.replaying else False
                 if grew:
                     await asyncio.sleep(0)  # others are served too
@@ -165,11 +203,24 @@ class HeldServer:
                     continue
                 if closed:
                     return
-                self.session.readers.at(self, lines.start)
+                needed = (talk.needs_from(lines.start) for talk in self.talks.values())
+                self.session.readers.at(self, min(needed, default=lines.start))  # as the next supervisor would
                 self.session.pair.watch(lines.end)
                 await ticket.wait()
         finally:
             raw.close()
+
+    def _pass_on(self, stalled: str) -> None:
+        """Its log takes no more, or does again: that is so for all conversations on it."""
+        if stalled != self._stalled:
+            self._stalled = stalled
+            for talk in self.talks.values():
+                talk.stall(stalled)
+
+    def _replayed_from(self) -> int:
+        """Where no conversation had anything open, or that is not on record."""
+        latest = max((talk.state.at for talk in self.talks.values()), default=0)
+        return min((talk.heard_from(latest) for talk in self.talks.values()), default=0)
 
     def _hear_all(self, raw: OutputLog, lines: _Lines) -> bool:
         """What there is now; whether there was anything."""
@@ -180,6 +231,9 @@ class HeldServer:
                 return False
             log.warning("server %s: bytes %d to %d were dropped before they were heard", self.id, gap.first, gap.end)
             lines.skip_to(gap.end)
+            self.position = gap.end
+            for talk in self.talks.values():
+                talk.miss(gap.first, gap.end)
             return True
         for line, end in lines.feed(data):
             self._hear(line, end)
@@ -201,6 +255,8 @@ class HeldServer:
         self.replaying = False
         attending.set()
         for talk in self.talks.values():
+            talk.stall(self._stalled)
+        for talk in self.talks.values():
             if talk.state.opened and not self.session.closed:
                 talk.say_again()
 
@@ -219,7 +275,7 @@ class HeldServer:
                 taken, _ = await self.session.pair.type(secrets.token_bytes(wire.ONCE_BYTES), piece, again=False)
             except Conflict as error:
                 if error.code == "maybe-typed":
-                    self._outbox.appendleft(b"\n")
+                    raise HearAgain(error.message) from None
                 return
             if taken < len(piece):
                 self.broken("the agent's server does not read what it is told")

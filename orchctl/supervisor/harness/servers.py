@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from orchctl.backends.interface import Harness, Opening, Profile
 from orchctl.core import layout
 from orchctl.errors import Conflict, OrchctlError
+from orchctl.keeper.complaints import last_words
 from orchctl.model.agent import Permission
 from orchctl.model.values import to_plain
 from orchctl.store.conversations import put_server, read_server
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs
-from orchctl.supervisor.harness.server import ENDED, HeldServer
+from orchctl.supervisor.harness.server import ENDED, HearAgain, HeldServer
 from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SERVER, SupervisedSession
 
@@ -33,7 +34,6 @@ log = logging.getLogger(__name__)
 STDERR_SHOWN = 2000
 OPEN_S = 60.0
 AGAIN_S = 1.0  # until a full disk is tried again
-_REDIRECT = 'exec "$@" 2>>"$0"'  # what it complains about goes to a file: its stdout is for messages alone
 
 
 class Servers:
@@ -99,9 +99,13 @@ class Servers:
     async def connect(self, talk: Talk) -> None:
         """Have the conversation held by a server, begun or resumed there."""
         async with talk.connecting:
+            if talk.session.talk is not talk or talk.trouble is not None:
+                raise _not_now(talk)
             held = self.of(talk)
             if held is None:
                 held = await self._find(talk)
+                if talk.session.talk is not talk:
+                    raise _not_now(talk)
                 talk.bind(held, held.id)
                 held.talks[talk.id] = talk
             if not talk.state.opened:
@@ -137,6 +141,8 @@ class Servers:
         key = programs.key_of(harness, profile, env, talk.id)
         async with self._starting.setdefault(key, asyncio.Lock()):
             held = self._held.get(key)
+            if held is not None and held.stopping:  # two at once must not have one conversation
+                await held.ended.wait()
             if held is None or held.ended.is_set() or held.session.closed:
                 held = await self._start(harness, profile, key, env, talk.opening(dict(profile.options)))
             held.idle_since = time.monotonic()
@@ -152,7 +158,7 @@ class Servers:
         folder = self._folder(server)
         spec = Spec(
             id=server,
-            command=("/bin/sh", "-c", _REDIRECT, f"{folder}/{layout.STDERR}", *launch.argv),
+            command=launch.argv,
             cwd=env.get("HOME", "/") if harness.shared else opening.cwd,
             cols=80,
             rows=24,
@@ -182,30 +188,37 @@ class Servers:
         trouble: OSError | None = None
         try:
             await held.run(adopted=adopted, silent_s=lambda: self._house.config.server_answer_s)
+            for talk in held.talks.values():
+                talk.broke(held.why)
         except* OSError as errors:
             trouble = next((one for one in errors.exceptions if isinstance(one, OSError)), OSError("unknown"))
         finally:
+            if trouble is None and self._held.get(key) is held:
+                del self._held[key]
+        while trouble is not None:
+            trouble = await self._hear_again(key, held, trouble)
+            if trouble is None:
+                return
+        for talk in held.talks.values() if held.greeted_once else ():
+            self._connect_soon(talk)
+
+    async def _hear_again(self, key: str, held: HeldServer, trouble: OSError) -> OSError | None:
+        """As a new supervisor would: the server goes on, and its log has everything. Why it cannot be, if so."""
+        async with self._starting.setdefault(key, asyncio.Lock()):  # nobody starts another meanwhile
+            if not isinstance(trouble, HearAgain):
+                for talk in held.talks.values():
+                    talk.stall(trouble.strerror or "the disk does not take it")
+                await asyncio.sleep(AGAIN_S)
             if self._held.get(key) is held:
                 del self._held[key]
-        if trouble is not None:
-            await self._hear_again(held, trouble)
-            return
-        for talk in list(held.talks.values()):
-            talk.broke(held.why)
-            if held.greeted_once:
-                self._connect_soon(talk)
-
-    async def _hear_again(self, held: HeldServer, trouble: OSError) -> None:
-        """As a new supervisor would: the server goes on, and its log has everything."""
-        for talk in held.talks.values():
-            talk.session.pair.stalled = trouble.strerror or "the disk does not take it"
-            talk.session.look()
-        await asyncio.sleep(AGAIN_S)
-        talks = [self._renew(talk) for talk in held.talks.values()]
-        for talk in talks:
-            talk.session.pair.stalled = ""
-            talk.session.look()
-        self._take_over(held.id, talks)
+            try:
+                self._take_over(held.id, [self._renew(talk) for talk in held.talks.values()])
+            except OSError as error:
+                self._held.setdefault(key, held)
+                return error
+            if key in self._held:
+                self._held[key].carry(held)
+        return None
 
     def _connect_soon(self, talk: Talk) -> None:
         """Resumed at once; if that fails, with the next prompt."""
@@ -217,7 +230,8 @@ class Servers:
                 await self.connect(talk)
         except OrchctlError as error:
             log.warning("session %s is not resumed: %s", talk.id, error.message)
-            talk.trouble(error)
+            with contextlib.suppress(OSError):
+                talk.not_resumed(error)
 
     async def _greeted(self, held: HeldServer) -> None:
         try:
@@ -253,15 +267,17 @@ class Servers:
     def _complaint(self, held: HeldServer) -> str:
         """Why we ended it, if we did, and the end of what it wrote to stderr."""
         why = f" ({held.why})" if held.why != ENDED else ""
-        try:
-            with open(f"{self._folder(held.id)}/{layout.STDERR}", "rb") as file:
-                text = file.read()[-STDERR_SHOWN:].decode("utf-8", "replace").strip()
-        except OSError:
-            text = ""
+        text = last_words(self._folder(held.id), STDERR_SHOWN)
         return f"{why}: {text}" if text else why
 
     def _folder(self, server: str) -> str:
         return self._house.store.folder(server)
+
+
+def _not_now(talk: Talk) -> OrchctlError:
+    """Its files could not be written, and are read again soon."""
+    why = talk.session.pair.stalled or "the disk did not take it"
+    return OrchctlError(f"the conversation cannot be written down now: {why}", code="no-space")
 
 
 async def _end(session: SupervisedSession) -> None:

@@ -18,7 +18,7 @@ from orchctl.core.conversation import Conversation, Request, Said
 from orchctl.core.uptake import Uptake
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.model.agent import Agent, AgentState
-from orchctl.model.happening import Answered, Happening, Need, Trouble, TurnEnd, TurnEnded
+from orchctl.model.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
 from orchctl.store.conversations import ConversationStore
 from orchctl.supervisor.harness.transcript import Transcript
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession
 
 SHOWN_PROMPT = 1 << 14  # characters of a prompt in the transcript; the journal has all of it
+STEP_BYTES, STEPS = 1 << 20, 32  # of the raw log
 Record = dict[str, Any]
 
 
@@ -38,6 +39,9 @@ class Holder(Protocol):
 
     @property
     def position(self) -> int: ...
+
+    def stumble(self, trouble: OSError) -> None:
+        """What happened cannot be written down now: all of it again later."""
 
 
 class Talk:
@@ -51,14 +55,20 @@ class Talk:
         self._store = ConversationStore(folder)
         self._last = ""  # what the last record added to the transcript
         self._transcript = Transcript(folder, session.spec.ring_bytes, self._dropped)
+        last_at = time.time()
         for record in self._store.read().records:
             self.state.apply(record)
-            self._last = record.get("says", "")
+            self._last, last_at = record.get("says", ""), record.get("time", last_at)
         self._uptake = Uptake(fresh=self.state.fresh, part=self.state.part)
         self._writing = False
+        # a record at least every so often: only what comes after the last one is in doubt when bytes are lost
+        self._step_bytes = max(1, min(STEP_BYTES, session.spec.ring_bytes // STEPS))
         self.connecting = asyncio.Lock()
         self.ending = False
+        self.trouble: OSError | None = None  # it could not be written down, and is no longer what its files say
         self._since = self.active_at = time.monotonic()
+        if not self.state.busy:  # nothing was said meanwhile: it has been idle since then
+            self.active_at -= max(0.0, time.time() - last_at)
 
     @property
     def id(self) -> str:
@@ -100,16 +110,55 @@ class Talk:
         """What a line of the raw log that ends at `at` means; False when it is on record already."""
         if at <= self.state.at:
             return False
-        taken = self._uptake.take([self._completed(one) for one in said])
+        taken = self._uptake.take([self._completed(one) for one in self._expected(at, said)])
         if taken.journal:
             self._record({"type": "heard", "time": now, "at": at}, taken.journal, taken.text)
+        elif taken.text and at - self.state.at >= self._step_bytes:
+            self._record({"type": "mark", "time": now, "at": at}, self._uptake.flush(), taken.text)
         elif taken.text:
-            self._open_transcript()
-            self._transcript.add(taken.text)
+            self.state.missed = False
+            self._write(taken.text)
             self.active_at = time.monotonic()
             self.session.grew = True
             self.session.news.tell()
         return True
+
+    def _expected(self, at: int, said: Sequence[Happening]) -> list[Happening]:
+        """Without the end of a turn that was given up, and without text of which nobody knows whether it is told."""
+        found: list[Happening] = []
+        busy = self.state.busy
+        for one in said:
+            if (isinstance(one, TurnEnded) and not busy) or (isinstance(one, Text) and at < self.state.blurred):
+                continue
+            busy = (busy or isinstance(one, TurnStarted)) and not isinstance(one, TurnEnded)
+            found.append(one)
+        return found
+
+    def heard_from(self, latest: int) -> int:
+        """Where a replay has to begin for it; everybody has heard what was said before `latest`."""
+        unrecorded = self.session.open_log().extent().next_offset > self.state.text
+        return self.needs_from(latest) if not unrecorded else self.state.quiet_at
+
+    def needs_from(self, latest: int) -> int:
+        """The same, where all text is on record."""
+        state = self.state
+        return state.quiet_at if state.busy or state.pending else latest
+
+    def miss(self, first: int, end: int) -> None:
+        """What its server said there is gone, and nobody has heard it."""
+        before, first = self.state.at, max(first, self.state.at)
+        if first >= end or not (self.state.busy or self.state.pending):
+            return
+        self._open_transcript()
+        blurred = before + self._step_bytes if self._transcript.is_ahead else 0
+        says = self._uptake.gap(end - first, fresh=self._transcript.go_to_end())
+        self._note({"type": "gap", "first": first, "end": end, "blurred": blurred}, says=says)
+
+    def give_up_on_turn(self) -> None:
+        """Its end was lost, as far as anybody can tell."""
+        said: list[Happening] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
+        why = "what the agent's server said was lost, and the end of the turn with it"
+        self._note({"type": "given-up"}, [*said, TurnEnded(end=TurnEnd.INTERRUPTED, error=why)])
 
     def _completed(self, one: Happening) -> Happening:
         """Some servers say that a request is answered, and not how: that is ours to know."""
@@ -120,20 +169,27 @@ class Talk:
 
     def broke(self, why: str) -> None:
         """The server is gone: what it left open is closed, and what was on its way to it may have arrived or not."""
-        if self.state.server is None:
-            return
+        if self.state.server is not None:
+            self._leave(why, Trouble(code="server-ended", message=why, again=True))
+
+    def left(self, why: str) -> None:
+        """The conversation is over: what was open is closed, as when its server is gone."""
+        if self.state.server is not None:
+            self._leave(why)
+
+    def _leave(self, why: str, *trouble: Trouble) -> None:
         said: list[Happening] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
         current = self.state.current
         if current is not None and current.delivery == "sent" and not self.state.turn_open:
             self._record({"type": "maybe", "time": time.time(), "once": current.once}, [], "")
-        said.append(Trouble(code="server-ended", message=why, again=True))
+        said += trouble
         if self.state.busy:
             said.append(TurnEnded(end=TurnEnd.INTERRUPTED, error=why))
         self._note({"type": "broke"}, said)
         self.holder = None
 
-    def trouble(self, error: OrchctlError) -> None:
-        """It could not be resumed."""
+    def not_resumed(self, error: OrchctlError) -> None:
+        """It could not be."""
         self._note({"type": "trouble"}, [Trouble(code=error.code, message=error.message)])
 
     # what is asked of it
@@ -210,7 +266,10 @@ class Talk:
     @property
     def end(self) -> int:
         """Of the transcript."""
-        self._open_transcript()
+        try:
+            self._open_transcript()
+        except OSError:  # what its last record says is written later
+            return self.session.open_log().extent().next_offset
         return self._transcript.end
 
     def hold(self, offset: int | None) -> None:
@@ -240,15 +299,34 @@ class Talk:
 
     def _record(self, record: Record, journal: Sequence[Happening], text: str) -> None:
         """The record first: what it says is written after it, by the next supervisor if need be."""
-        self._open_transcript()
-        end = self._transcript.end + len(text.encode("utf-8", "replace"))
-        record |= {"text": end, "fresh": self._uptake.fresh, "part": self._uptake.part}
-        record |= {"says": text} if text else {}
-        record |= {"happened": [happenings.encode(one) for one in journal]} if journal else {}
-        self._store.append(record)
-        self.state.apply(record)
-        self._transcript.add(text)
+        self._write(text, record, journal)
         self._tell()
+
+    def _write(self, text: str, record: Record | None = None, journal: Sequence[Happening] = ()) -> None:
+        """When the disk does not take it, no more is written before all is read from there again."""
+        if self.trouble is not None:
+            raise self.trouble
+        try:
+            self._open_transcript()
+            if record is not None:
+                end = self._transcript.end + len(text.encode("utf-8", "replace"))
+                record |= {"text": end, "fresh": self._uptake.fresh, "part": self._uptake.part}
+                record |= {"says": text} if text else {}
+                record |= {"happened": [happenings.encode(one) for one in journal]} if journal else {}
+                self._store.append(record)
+                self.state.apply(record)
+            self._transcript.add(text)
+        except OSError as error:
+            self.trouble = error
+            if self.holder is not None:
+                self.holder.stumble(error)
+            raise
+
+    def stall(self, why: str) -> None:
+        """Say that it goes on later, or does again."""
+        if self.session.pair.stalled != why:
+            self.session.pair.stalled = why
+            self.session.look()
 
     def _tell(self) -> None:
         self.active_at = time.monotonic()

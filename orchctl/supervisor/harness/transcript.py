@@ -13,6 +13,7 @@ from orchctl.core import layout
 from orchctl.disk import REAL
 from orchctl.keeper.clockwork import Clockwork
 from orchctl.keeper.segments import SegmentWriter
+from orchctl.store.output import OutputLog
 
 
 class Transcript:
@@ -53,6 +54,21 @@ class Transcript:
             writer.make_room()
             self._times.note(writer.end, writer.start)
             data = data[writer.write(data) :]
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether there is more than has been said so far, of somebody who is gone."""
+        return self._opened().end > self.end
+
+    def go_to_end(self) -> bool:
+        """What is said next comes after all that is there; whether that is the beginning of a line."""
+        writer = self._opened()
+        self.end = max(self.end, writer.end)
+        log = OutputLog(os.path.dirname(self._out))
+        try:
+            return log.read(self.end - 1, 1) in (b"\n", b"")
+        finally:
+            log.close()
 
     def hold(self, offset: int | None) -> None:
         """Somebody reads from there."""
