@@ -3,7 +3,7 @@
     say TEXT · think TEXT · tool TITLE · ask TITLE (a permission for a tool) · question TITLE · count N MILLISECONDS
     recall (the prompts it has had) · where (its directory) · fail TEXT · retry · odd · die · hang · garbage · stay
     complain BYTES (to stderr) · noise BYTES (lines that mean nothing) · gate FILE (until that is there) · make FILE
-    size (of the prompt) · # (nothing)
+    size (of the prompt) · leave (a process) · # (nothing)
 
 What a conversation has had is kept in $SCRIPTED_HOME, so that it can be resumed by another process.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -222,6 +223,11 @@ class Conversation:
     def do_size(self, rest: str, number: int) -> None:
         """Of the prompt, in characters."""
         self.do_say(f"{len(self.history()[-1])} characters", number)
+
+    def do_leave(self, rest: str, number: int) -> None:
+        """A process that goes on without it, and says which."""
+        left = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL)
+        self.do_say(f"left {left.pid}", number)
 
     def do_die(self, rest: str, number: int) -> None:
         """At once."""

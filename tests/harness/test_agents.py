@@ -125,6 +125,19 @@ def test_a_mixed_fleet_is_told_of_in_order_and_ended_together(stage: Stage) -> N
         assert (told[-1]["state"], told[-1]["end_reason"]) == ("closed", "killed")
 
 
+def test_what_a_server_left_running_is_shown_and_ends_with_it(stage: Stage) -> None:
+    stage.spawn()
+    left = int(stage.says("leave").split()[-1])
+    (row,) = [one for one in stage.world.json("harness", "list") if one["harness"] == "scripted"]
+    assert left in row["servers"][0]["leftover"]
+    stage.world.ok("kill", "it")
+    assert os.path.exists(f"/proc/{left}")
+    stage.spawn("other")
+    os.kill(stage.server(), signal.SIGKILL)
+    until(lambda: not os.path.exists(f"/proc/{left}"), "what the server left is still there")
+    assert "prompt number 1" in stage.says("recall", "other")
+
+
 def test_a_server_that_nobody_needs_ends(stage: Stage) -> None:
     with open(f"{stage.world.state}/config.toml", "r+", encoding="utf-8") as file:
         text = file.read().replace("[harness]\n", '[harness]\nidle = "1s"\n')

@@ -23,7 +23,7 @@ from orchctl.store.conversations import put_server, read_server
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs
-from orchctl.supervisor.harness.server import ENDED, HearAgain, HeldServer
+from orchctl.supervisor.harness.server import ENDED, GRACE_S, HearAgain, HeldServer
 from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SERVER, SupervisedSession
 
@@ -127,7 +127,7 @@ class Servers:
         """Once a second: end what nobody needs."""
         idle_s = self._house.config.server_idle_s
         for held in self.all:
-            if not held.talks and time.monotonic() - held.idle_since > idle_s:
+            if held.greeted_once and not held.talks and time.monotonic() - held.idle_since > idle_s:
                 held.stop()
 
     def of(self, talk: Talk) -> HeldServer | None:
@@ -188,6 +188,7 @@ class Servers:
         trouble: OSError | None = None
         try:
             await held.run(adopted=adopted, silent_s=lambda: self._house.config.server_answer_s)
+            held.session.pair.kill(GRACE_S)  # what it started and left behind ends with it
             for talk in held.talks.values():
                 talk.broke(held.why)
         except* OSError as errors:
@@ -242,6 +243,7 @@ class Servers:
             raise Conflict(f"{held.harness.name} did not say hello in {OPEN_S:.0f} s", code="server-hangs") from None
         if held.ended.is_set():
             raise Conflict(f"{held.harness.name} ended before it said hello{self._complaint(held)}", code="server-died")
+        held.idle_since = time.monotonic()
         if not held.greeted_once:
             held.greeted_once = True
             with contextlib.suppress(OSError):
