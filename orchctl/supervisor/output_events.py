@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any
 
+from orchctl.backends import catalogue
 from orchctl.core.tale_of_agent import of_conversation
 from orchctl.errors import OrchctlError
 from orchctl.store.output import OutputLog
@@ -21,6 +22,7 @@ from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.session import SupervisedSession
 
 OUTPUT = "output"
+AGENTS = frozenset(catalogue.names())
 TEXT_BYTES = 1 << 14  # of a conversation's text in one event
 _PLACES = ("offset", "end_offset", "start_offset")  # where an event says how far the output was
 Event = dict[str, Any]
@@ -82,7 +84,7 @@ class OutputEvents:
     def _session(self, event: Event) -> SupervisedSession | None:
         """Whose output is wanted, of those that events speak of; it may have become another run's."""
         session_id = event.get("session")
-        if not isinstance(session_id, str):
+        if not isinstance(session_id, str) or not self._tells(event):
             return None
         if session_id not in self._held or event["type"] == "session.state":
             try:
@@ -91,11 +93,15 @@ class OutputEvents:
                 return None
         return self._held.get(session_id)
 
+    def _tells(self, about: Event) -> bool:
+        """Whether the output of that session is wanted."""
+        return (self._terminals or about.get("backend") in AGENTS) and self._wanted({**about, "type": OUTPUT})
+
     def _hold(self, session: SupervisedSession, event: Event | None) -> None:
         session_id = session.spec.id
         before = self._held.get(session_id)
-        about = {"type": OUTPUT, "session": session_id, "managed_by": session.spec.managed_by}
-        if before is session or not (self._terminals or session.talk is not None) or not self._wanted(about):
+        about = {"session": session_id, "managed_by": session.spec.managed_by, "backend": session.spec.backend}
+        if before is session or not self._tells(about):
             return
         if before is not None:
             self._let_go(before)
