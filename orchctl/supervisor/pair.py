@@ -288,12 +288,17 @@ class _Ear(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
+        """What only answers a question of ours is no news: whoever asks again at any news would ask for ever."""
+        news = False
         try:
             for kind, payload in self._decoder.feed(data):
                 self._hear(kind, payload)
+                news = news or kind not in _ANSWERS
         except (wire.Broken, struct.error, ValueError):
+            news = True
             self.close()
-        self._looked()
+        if news:
+            self._looked()
 
     def connection_lost(self, exc: Exception | None) -> None:
         with contextlib.suppress(OSError):

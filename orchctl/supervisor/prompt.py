@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 LOOK_BACK_BYTES = (1 << 11, 1 << 14, 1 << 18, 1 << 22)  # the last mark is near the end, as a rule
 SETTLE_S = 0.5  # what was just typed may be about to be done
 RETURN_S = 10.0  # after a command's end the prompt is on its way, however slow it is to draw
-LOOK_AGAIN_S = 0.02
+FIRST_LOOK_S, LOOK_AGAIN_S = 0.001, 0.02  # the kernel tells nobody who is in front: it is looked at again and again
+STARTING_LOOK_S = 0.25  # a shell that starts makes a mark when it is there
 STILL_LOOKS = 8  # without a prompt mark: the shell is seen to read the terminal so many times running
 UNMARKED_LOOK_S = 0.2
 UNMARKED_LOOKS = 4
@@ -86,7 +87,7 @@ class Prompt:
         asked = running.asked
         began = returned = time.monotonic()
         patience_s = asked.wait_prompt_s or 0.0
-        still = 0
+        still, pause_s = 0, FIRST_LOOK_S
         while True:
             ticket = self._session.news.ticket
             if self._session.closed:
@@ -105,7 +106,8 @@ class Prompt:
             if late and now - began > patience_s and not (starting and asked.wait_prompt_s is None):
                 raise Conflict(place.reason, code="not-at-prompt")
             self._session.pair.watch(place.offset)
-            await _event(ticket, LOOK_AGAIN_S)
+            longest_s = STARTING_LOOK_S if starting else LOOK_AGAIN_S
+            pause_s = FIRST_LOOK_S if await _event(ticket, pause_s) else min(longest_s, 2 * pause_s)
 
     async def unmarked(self, running: Running) -> bool:
         """Whether the shell waits at a line editor's prompt though the command has not ended by its marks.
@@ -211,10 +213,12 @@ def _at_rest(seen: dict[str, Any]) -> bool:
     return bool(seen["front"] == seen["child"]) and newline_mapping(seen) == "mapped"
 
 
-async def _event(ticket: asyncio.Event, limit_s: float | None) -> None:
+async def _event(ticket: asyncio.Event, limit_s: float | None) -> bool:
+    """Whether there was one in that time."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(limit_s):
-            await ticket.wait()
+            return await ticket.wait()
+    return False
 
 
 def _reason(seen: dict[str, Any], *, own: bool, touched: bool) -> str:

@@ -61,6 +61,32 @@ def test_the_receipt_of_a_pair_that_ended_is_heard_although_it_could_not_be_spok
     assert asyncio.run(main()) == (2, wire.TYPED_ALL)
 
 
+def test_an_answer_to_a_question_is_no_news(tmp_path: Path) -> None:
+    looks: list[None] = []
+
+    async def main() -> tuple[int, int]:
+        ours, theirs = socket.socketpair()
+        link = PairLink(str(tmp_path), lambda: looks.append(None))
+        theirs.sendall(HELLO)
+        tending = asyncio.create_task(link.tend(ours))
+        await asyncio.wait_for(link.greeted.wait(), 60)
+        before = len(looks)
+        for number in range(5):
+            looking = asyncio.create_task(link.look())
+            await asyncio.sleep(0)
+            theirs.sendall(wire.frame(wire.SEEN, json.dumps({"front": number}).encode()))
+            assert await asyncio.wait_for(looking, 60) == {"front": number}
+        asked = len(looks) - before
+        theirs.sendall(wire.frame(wire.JOURNAL))
+        theirs.close()
+        await asyncio.wait_for(tending, 60)
+        return asked, len(looks) - before
+
+    asked, told = asyncio.run(main())
+    assert asked == 0
+    assert told > 0
+
+
 def _said(hello: dict[str, object], tmp_path: Path) -> list[tuple[int, bytes]]:
     """What a pair that greets so hears of a fence and two inputs."""
     one, two = b"1" * wire.ONCE_BYTES, b"2" * wire.ONCE_BYTES
