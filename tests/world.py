@@ -114,6 +114,9 @@ def fresh_world(base: str | None = None) -> Iterator[World]:
         for name in [name for name in os.environ if name.startswith("ORCHCTL_") or name == "CI"]:
             patch.delenv(name)
         folder = tempfile.mkdtemp(prefix="oc-", dir=base)  # short: socket paths have their own tests
+        home = f"{folder}/.home"  # what shells do when they start is theirs to say, not their user's
+        os.mkdir(home, mode=0o700)
+        patch.setenv("HOME", home)
         made = World(folder)
         try:
             yield made
