@@ -120,6 +120,7 @@ def test_a_shell_that_is_not_at_its_prompt_is_said_to_be_and_nothing_is_typed(
     with world.client() as client:
         shell = _spawn(world, client, kind)
         assert shell.exec("true").exit_code == 0
+        shell.wait_for("prompt", timeout_s=60)  # half a line at it, and not on its way to it
         client.send(shell.id, typed[what].encode(), enter=what != "half a line")
         if what != "half a line":
             until(lambda: _front(client, shell.id) == name)
