@@ -57,10 +57,13 @@ class CommandFinishedEvent(AnEvent):
 
 @shape
 class InputEvent(AnEvent):
-    """Somebody typed, interrupted, or did something else to a session; how many bytes, and never which."""
+    """Somebody typed, interrupted, or did something else to a session; how many bytes, and never which. A prompt has
+    the `offset` behind it in the transcript.
+    """
 
     type: Literal["input"]
     bytes: int
+    offset: int | None = None
     interrupt: bool = False
     action: str = ""
     viewer: str = ""

@@ -30,7 +30,8 @@ def of_conversation(record: Record) -> list[Record]:
     found: list[Record] = []
     if record.get("type") == "prompt":
         size = len(str(record.get("prompt", "")).encode("utf-8", "replace"))
-        found.append({"type": "input", "bytes": size, "action": "prompt", "who": record.get("who", "user")})
+        about = {"bytes": size, "action": "prompt", "who": record.get("who", "user"), "offset": record.get("text", 0)}
+        found.append({"type": "input", **about})
     if record.get("type") == "gap":
         lost = {"first": record["first"], "end": record["end"], "of": "server"}
         found.append({"type": "gap", **lost, "offset": record.get("text", 0)})

@@ -62,8 +62,8 @@ def test_what_an_agent_says_stands_between_what_it_does(stage: Stage) -> None:
     stage.says("say before\ntool ls\nsay äfter")
     events = _events(stage, "it")
     assert [_gist(event) for event in events if event["type"] not in ("session.state", "checkpoint")] == [
-        "input",
         "> say before\n> tool ls\n> say äfter\n",
+        "input",
         "turn started",
         "before\n[command: ls]\n",
         "tool started",
