@@ -114,8 +114,7 @@ def fresh_world(base: str | None = None) -> Iterator[World]:
         for name in [name for name in os.environ if name.startswith("ORCHCTL_") or name == "CI"]:
             patch.delenv(name)
         folder = tempfile.mkdtemp(prefix="oc-", dir=base)  # short: socket paths have their own tests
-        home = f"{folder}/.home"  # what shells do when they start is theirs to say, not their user's
-        os.mkdir(home, mode=0o700)
+        home = tempfile.mkdtemp(prefix="oc-home-")  # what shells do when they start is not their user's to say
         patch.setenv("HOME", home)
         made = World(folder)
         try:
@@ -125,6 +124,7 @@ def fresh_world(base: str | None = None) -> Iterator[World]:
         finally:
             made.clean_up()
             shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(home, ignore_errors=True)
         assert not os.path.exists(folder)
 
 
