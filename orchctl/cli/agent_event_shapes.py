@@ -12,16 +12,22 @@ shape = dataclass(frozen=True, slots=True, kw_only=True)
 
 
 @shape
-class AnEvent:
-    """What every event of a session has."""
+class AboutSession:
+    """Whose it is, and when it was."""
 
-    seq: int
     time: float
     session: str
     run: int
     managed_by: str
     backend: str
     who: str
+
+
+@shape
+class AnEvent(AboutSession):
+    """What every event of a session has that is in the journal."""
+
+    seq: int
 
 
 @shape

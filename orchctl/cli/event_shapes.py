@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from orchctl.cli.agent_event_shapes import AgentEvent, AnEvent, shape
+from orchctl.cli.agent_event_shapes import AboutSession, AgentEvent, AnEvent, shape
 from orchctl.model.command import CommandStatus
 from orchctl.model.session import EndReason, State
 
@@ -93,32 +93,20 @@ class ErrorEvent(AnEvent):
 
 
 @shape
-class OutputEvent:
+class OutputEvent(AboutSession):
     """Output came: bytes `offset` up to but not including `end`, of a conversation with its text. It has no number."""
 
     type: Literal["output"]
-    time: float
-    session: str
-    run: int
-    managed_by: str
-    backend: str
-    who: str
     offset: int
     end: int
     text: str = ""
 
 
 @shape
-class OutputGapEvent:
+class OutputGapEvent(AboutSession):
     """In the place of output that is no longer kept: bytes `first` up to but not including `end`."""
 
     type: Literal["gap"]
-    time: float
-    session: str
-    run: int
-    managed_by: str
-    backend: str
-    who: str
     first: int
     end: int
 
