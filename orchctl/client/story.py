@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 from orchctl.client.events import EventReading
-from orchctl.model.session import Session, State
+from orchctl.model.session import EndReason, Session, State
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
 
@@ -42,6 +43,18 @@ class Ending:
         return True
 
 
+def _as_told(session: Session, event: Event) -> Session:
+    """The session after a move of its state."""
+    reason = event.get("end_reason")
+    return dataclasses.replace(
+        session,
+        state=State(event["state"]),
+        exit_code=event.get("exit_code"),
+        signal=event.get("signal"),
+        end_reason=EndReason(reason) if reason is not None else None,
+    )
+
+
 class Story(EventReading):
     """One conversation among several sessions that are read at once."""
 
@@ -60,6 +73,9 @@ class Story(EventReading):
     def take(self, item: Answer | Data) -> tuple[bool, list[Event]]:
         """Whether it was the end, and the events in it."""
         found = list(self._told(item))
+        for event in found:
+            if event["type"] == "session.state":
+                self.session = _as_told(self.session, event)
         return self._over or self._ending.reached, found
 
     def _told(self, item: Answer | Data) -> Iterator[Event]:

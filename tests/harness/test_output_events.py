@@ -163,12 +163,16 @@ def test_tail_follows_as_json_to_the_end_of_a_conversation_beside_programs(stage
     stage.spawn("it", "-m", team)
     stage.world.ok("spawn", "-m", team, "--name", "program", "sh", "-c", "echo hello; sleep 1000")
     following = stage.world.start("tail", "-f", "--json", "-n", "all", f"@{team}")
+    ending = stage.world.start("tail", "-f", "--json", "--exit-status", "it", stderr=subprocess.PIPE)
     stage.says("say one")
     stage.spawn("late", "-m", team)
     stage.says("say two", "late")
     stage.world.ok("kill-by-manager", team)
     output, _ = following.communicate(timeout=60)
     assert following.returncode == 0
+    _, errors = ending.communicate(timeout=60)
+    plain = stage.world.run("tail", "--exit-status", "it")
+    assert (ending.returncode, b"has not ended" in errors) == (plain.returncode, False), errors
     events = _lines(output.splitlines())
     ids = {name: stage.world.json("info", name)["id"] for name in ("it", "program", "late")}
     for name in ("it", "late"):
