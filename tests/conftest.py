@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
 
+from tests import needs
 from tests.world import World, fresh_world
 
 LONG_S = 2 * 3600
@@ -28,8 +30,9 @@ def pytest_configure() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--long` runs the long forms too."""
+    """`--long` runs the long forms too; `--no-skips` is for a machine that has everything."""
     parser.addoption("--long", action="store_true", help="run the long form of tests that have one")
+    parser.addoption("--no-skips", action="store_true", help="fail where something that a test needs is absent")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -42,6 +45,43 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test before its fixtures are made if the machine lacks something that it needs."""
+    if (need := needs.absent(item)) is not None:
+        pytest.skip(need.reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """With `--no-skips` a skip is a failure, whoever asked for it."""
+    report = yield
+    if report.skipped and item.config.getoption("--no-skips"):
+        report.outcome = "failed"
+        report.longrepr = f"--no-skips: {item.nodeid} was skipped: {_reason(report)}"
+    return report
+
+
+def _reason(report: pytest.TestReport) -> str:
+    return report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped, a line for each reason, and where the time went."""
+    reports = terminalreporter.stats
+    for line in needs.summary(map(_reason, reports.get("skipped", []))):
+        terminalreporter.write_line(line)
+    seconds, ran = Counter[str](), Counter[str]()
+    for report in (one for kind in ("passed", "failed", "error", "") for one in reports.get(kind, [])):
+        part = "/".join(report.nodeid.partition("::")[0].split("/")[:2])
+        seconds[part] += report.duration
+        ran[part] += report.when == "call"
+    for part, spent in seconds.most_common():
+        terminalreporter.write_line(f"{spent:7.0f} s  {ran[part]:5d} ran  {part}")
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ from orchctl.cli.pages.tree import SIGNALS, tree
 from tests.cli.prompt import SCRIPTS, Prompt, prompt
 from tests.cli.test_imports import HEAVY
 from tests.cli.test_imports import _imported as imported
+from tests.needs import each, needs
 from tests.test_build import TOP
 from tests.world import World, processes_of
 
-shells = pytest.mark.parametrize("shell", SCRIPTS)
+shells = pytest.mark.parametrize("shell", each(*SCRIPTS))
 ODD = "sleep 1000 #$(touch pwned)`touch pwned`\x1b[31m\x1b]0;title\x07a:b\n\t\\*\udcff\x80é\"'"
 
 
@@ -79,7 +80,7 @@ def test_files_folders_and_commands_of_the_users_own(shell: str, world: World) -
         assert at.words("orchctl spawn y --det\t") == ["spawn", "y", "--det"]  # not ours any more
 
 
-@shells
+@pytest.mark.parametrize("shell", [pytest.param("bash", marks=needs("bash-completion")), *each("zsh", "fish")])
 def test_a_command_of_the_users_own_is_completed_as_it_would_be_alone(shell: str, world: World) -> None:
     loaded = ["source /usr/share/bash-completion/bash_completion"] if shell == "bash" else []
     with prompt(shell, world, *loaded) as at:

@@ -21,6 +21,7 @@ from orchctl.keeper.apology import frame
 from orchctl.model.supervisor import SupervisorStatus
 from orchctl.protocol import codec, hello, messages
 from tests.cli.doctoring import Visit, as_user
+from tests.needs import needs
 from tests.world import ORCHCTL, World, processes_of, until
 
 
@@ -99,6 +100,7 @@ def test_a_fault_of_the_state_directory_is_named_and_its_fix_fixes_it(
     world.ok("spawn", "--wait", "--", "true")
 
 
+@needs("root")
 def test_a_state_directory_that_is_a_link_or_somebody_elses_is_named(world: World, state: Path) -> None:
     os.chown(state, 54321, 54321)
     finding = Visit(world).one("state-dir", "problem")
@@ -113,6 +115,7 @@ def test_a_state_directory_that_is_a_link_or_somebody_elses_is_named(world: Worl
     Path(f"{state}.real").rename(state)
 
 
+@needs("root")
 def test_files_open_to_others_or_not_ours_are_named(world: World, state: Path) -> None:
     for name, mode in (("config.toml", 0o644), ("supervisor.log", 0o600), ("other", 0o600)):
         (state / name).touch()
@@ -150,6 +153,7 @@ def test_a_path_that_cannot_be_made_is_a_problem(world: World, where: str) -> No
     path.unlink()
 
 
+@needs("root")
 def test_a_user_without_a_home_is_told_what_to_set(world: World) -> None:
     finding = Visit(world, *as_user(54321), "env", "-i", "PATH=/usr/bin:/bin").one("state-dir", "problem")
     assert "has no home directory" in finding["what"]
@@ -196,6 +200,7 @@ def _mounted(folder: Path, options: str) -> Iterator[None]:
         subprocess.run(["umount", "-l", folder], check=True)
 
 
+@needs("namespaces")
 def test_a_disk_that_is_nearly_full_is_told_with_a_setting_that_fits(world: World, state: Path) -> None:
     with _mounted(state, "size=200m"):
         visit = Visit(world)

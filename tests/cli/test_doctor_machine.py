@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.doctoring import Visit, as_user
+from tests.needs import needs
 from tests.world import World, processes_of, until
 
 NOBODY = as_user(65534)
@@ -56,6 +57,7 @@ def _start(world: World) -> list[str]:
     return [ORCHCTL, "supervisor", "start", "-q"]
 
 
+@needs("root")
 def test_a_user_with_hardly_a_process_left_is_told(world: World) -> None:
     os.chown(world.folder, 65534, 65534)
     visit = Visit(world, *NOBODY, "prlimit", "--nproc=40", HOME=world.folder)
@@ -63,6 +65,7 @@ def test_a_user_with_hardly_a_process_left_is_told(world: World) -> None:
     os.chown(world.folder, 0, 0)
 
 
+@needs("namespaces")
 def test_terminals_that_run_out_or_cannot_be_made_are_told(world: World) -> None:
     assert " are in use" in Visit(world).one("terminals", "ok")["what"]
     folder = Path(world.folder)
@@ -129,6 +132,7 @@ def test_the_locale_is_as_it_was_given(world: World, env: dict[str, str], level:
     ],
     ids=["kills", "kills-not", "drop-in-on", "drop-in-off", "lingers", "ends-with-login", "cron"],
 )
+@needs("namespaces")
 def test_a_logout_that_would_end_sessions_is_told(
     world: World, files: dict[str, str], group: str, linger: bool, level: str, what: str
 ) -> None:
@@ -156,12 +160,14 @@ mount --bind {folder}/group /proc/$$/cgroup
     os.chmod(folder, 0o700)
 
 
+@needs("namespaces")
 def test_without_systemd_no_logout_matters(world: World) -> None:
     visit = Visit(world, *_shell("mount -t tmpfs tmpfs /run"))
     assert visit.one("logout", "ok")["what"] == "no systemd runs here, so no logout ends anything"
     assert visit.of("user-bus") == []
 
 
+@needs("namespaces")
 def test_the_users_own_systemd_is_looked_for_where_it_is(world: World) -> None:
     booted = "mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/system /run/user/0"
     assert Visit(world, *_shell(booted)).one("user-bus", "note")["what"] == "no systemd of your own runs"

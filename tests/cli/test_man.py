@@ -17,6 +17,7 @@ from orchctl.cli.pages.__main__ import pages, write
 from orchctl.cli.pages.manual import exit_status, take_apart
 from orchctl.cli.pages.overview import ENVIRONMENT
 from orchctl.cli.pages.tree import Node, tree
+from tests.needs import needs
 from tests.test_build import TOP
 
 MAN = sorted((TOP / "man").iterdir())
@@ -63,6 +64,7 @@ def test_there_is_a_page_for_every_command() -> None:
 
 
 @pytest.mark.parametrize("path", MAN, ids=lambda path: path.name)
+@needs("mandoc")
 def test_mandoc_finds_nothing(path: Path) -> None:
     done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", str(path)], capture_output=True, check=False)
     assert (done.returncode, done.stdout.decode()) == (0, "")
@@ -70,6 +72,7 @@ def test_mandoc_finds_nothing(path: Path) -> None:
 
 
 @pytest.mark.parametrize("top", ROOT.nodes, ids=lambda node: node.name)
+@needs("mandoc")
 def test_a_page_shows_everything_that_help_says(top: Node) -> None:
     shown = _shown(TOP / f"man/orchctl-{top.name}.1")
     for node in top.walk():
@@ -88,6 +91,7 @@ def test_a_page_shows_everything_that_help_says(top: Node) -> None:
     assert order == sorted(order)
 
 
+@needs("mandoc")
 def test_the_overview_has_every_command_and_every_variable() -> None:
     shown = _shown(TOP / "man/orchctl.1")
     for name, (_, line) in COMMANDS.items():
@@ -115,6 +119,7 @@ def test_every_help_text_says_what_it_should(node: Node) -> None:
         assert told.examples or node.name in NO_EXAMPLES, "no examples"
 
 
+@needs("mandoc")
 def test_what_roff_would_take_for_its_own_stays_text(tmp_path: Path) -> None:
     texts = [
         ".so /etc/passwd and 'quoted' at the start. .SH not a section. 'br neither",

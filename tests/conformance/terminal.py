@@ -12,11 +12,12 @@ def _stty(name: str, words: str, *then: Step, core: bool = False) -> Case:
     return Case(f"stty: {name}", (Step(f"stty {words} </dev/tty"), *then, _HI, _EIGHT), core=core)
 
 
+_IN_FRONT = "read -r pid name state parent group session tty front rest </proc/$$/stat; echo $((group == front))"
 CASES = (
     one("output and errors are the terminal", "[ -t 1 ] && [ -t 2 ] && [ -t 2 ] </dev/null", strict=True),
     one("the size of the terminal", "stty size </dev/tty", b"24 80\n"),
     one("the size follows a change", "stty rows 10 cols 33 </dev/tty; stty size </dev/tty", b"10 33\n"),
-    one("a program in front owns the terminal", "sh -c 'ps -o tpgid= -o pgid= $$' | awk '{ print $1 == $2 }'", b"1\n"),
+    one("a program in front owns the terminal", f"sh -c '{_IN_FRONT}'", b"1\n"),
     _stty("no echo", "-echo", core=True),
     _stty("no line discipline", "-icanon"),
     _stty("raw with newlines mapped", "raw opost onlcr", core=True),

@@ -10,6 +10,7 @@ from tests.conformance.differences import DIFFERENCES, ENDLESS, endless, why
 from tests.conformance.kinds import BOURNE, FISH, Kind
 from tests.conformance.runner import run
 from tests.conformance.table import CASES, CORE
+from tests.needs import marks, needs
 from tests.world import World
 
 
@@ -25,7 +26,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for case in (CASES if all_of_it else CORE[number % 2 :: 2])
             if not endless(case, kind)
         ]
-        metafunc.parametrize(("kind", "case"), pairs, ids=[f"{kind.name}: {case.name}" for kind, case in pairs])
+        metafunc.parametrize(
+            ("kind", "case"),
+            [pytest.param(*pair, id=f"{pair[0].name}: {pair[1].name}", marks=marks(pair[0].name)) for pair in pairs],
+        )
 
 
 def test_a_text_gives_what_the_shell_gives(shared_world: World, kind: Kind, case: Case) -> None:
@@ -33,6 +37,7 @@ def test_a_text_gives_what_the_shell_gives(shared_world: World, kind: Kind, case
     assert not faults, "\n".join(faults)
 
 
+@needs("fish")
 def test_a_text_gives_what_fish_gives(shared_world: World, fish_case: Case) -> None:
     faults = run(shared_world, fish_case, kind=FISH)
     assert not faults, "\n".join(faults)

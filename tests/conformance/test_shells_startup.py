@@ -9,10 +9,11 @@ from tests.conformance.kinds import KINDS, Kind
 from tests.conformance.runner import run
 from tests.conformance.startup import Startup
 from tests.conformance.startups import STARTUPS
+from tests.needs import marks
 from tests.world import World
 
 _PAIRS = [
-    pytest.param(kind, startup, id=f"{kind.name}: {startup.name}")
+    pytest.param(kind, startup, id=f"{kind.name}: {startup.name}", marks=marks(kind.name))
     for kind in KINDS
     for startup in STARTUPS.get(kind.name, ())
 ]

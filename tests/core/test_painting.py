@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pytest
+import pyghostty as ghostty
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +17,6 @@ def test_a_screen_is_painted_on_an_empty_one() -> None:
 
 
 def test_what_the_screen_showed_before_is_in_the_terminals_history() -> None:
-    ghostty = pytest.importorskip("pyghostty")
     with ghostty.Terminal(20, 5, scrollback=100) as terminal:
         terminal.feed(b"one\r\ntwo\r\nthree")
         terminal.feed(empty(5))
@@ -31,7 +30,6 @@ def test_lines_that_wrap_are_left_to_the_program_that_has_turned_wrapping_off() 
 
 def test_nothing_in_a_title_or_a_screen_makes_the_terminal_answer() -> None:
     made = painted("\x1b[?2048h\x1b[c", title="a\x1b]0;b\x07\x1b[6nc\x9bc")
-    ghostty = pytest.importorskip("pyghostty")
     said = list[bytes]()
     with ghostty.Terminal(80, 24) as terminal:
         terminal.on_reply(said.append)

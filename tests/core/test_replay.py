@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pyghostty as ghostty
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,7 +68,6 @@ def test_how_output_is_cut_makes_no_difference(output: bytes, size: int) -> None
 
 @given(HOSTILE)
 def test_a_real_terminal_has_nothing_to_answer(output: bytes) -> None:
-    ghostty = pytest.importorskip("pyghostty")
     said = list[bytes]()
     with ghostty.Terminal(80, 24) as terminal:
         terminal.on_reply(said.append)

@@ -16,6 +16,7 @@ from orchctl.core.marks import whole_marks
 from orchctl.core.shell import PREFIX, TAG, Order, plainly_complete
 from orchctl.core.shells import named
 from tests.core.test_shell_quoting import PROGRAMS
+from tests.needs import each
 
 PROPERTY = settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 NONCE = "0123456789abcdef"
@@ -33,7 +34,7 @@ options = st.fixed_dictionaries(
         "flags": st.sampled_from(["", "imsx", "imse"]),
     },
 )
-KINDS = pytest.mark.parametrize("kind", PROGRAMS)
+KINDS = pytest.mark.parametrize("kind", each(*PROGRAMS))
 
 
 def parses(kind: str, *texts: str) -> bool:

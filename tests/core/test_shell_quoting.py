@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from orchctl.core.shells import named
+from tests.needs import each
 
 PROPERTY = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 PROGRAMS = {
@@ -56,7 +57,7 @@ def run(kind: str, text: str, folder: str) -> bytes:
     return subprocess.run([*PROGRAMS[kind], path], env=env, capture_output=True, check=False, timeout=60).stdout
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
+@pytest.mark.parametrize("kind", each(*PROGRAMS))
 @PROPERTY
 @given(lines=st.lists(st.lists(words, max_size=5), min_size=1, max_size=20))
 @example(
@@ -73,7 +74,7 @@ def test_any_words_arrive_as_they_are(kind: str, lines: list[list[str]]) -> None
     assert shown.split(b"\0")[:-1] == [word.encode() for word in expected]
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
+@pytest.mark.parametrize("kind", each(*PROGRAMS))
 def test_a_program_named_like_a_word_of_the_shell_is_run(kind: str) -> None:
     names = ["if", "for", "while", "case", "function", "begin", "and", "!", "{", "A=b", "time", "select", "-x"]
     with tempfile.TemporaryDirectory(prefix="oc-") as folder:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import pytest
+import pyghostty as ghostty
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +25,6 @@ def undone(*written: bytes) -> bytes:
 
 @given(st.lists(CHANGES, max_size=30).map(b"".join), st.integers(1, 9))
 def test_a_real_terminal_is_as_it_was(written: bytes, size: int) -> None:
-    ghostty = pytest.importorskip("pyghostty")
     undo = undone(*(written[at : at + size] for at in range(0, len(written), size)))
     with ghostty.Terminal(80, 24) as terminal, ghostty.Terminal(80, 24) as fresh:
         terminal.feed(written + undo)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 
+import pyghostty as ghostty
 import pytest
 
 from tests.attached import DETACH, Person, attached, content, typewriter, until
@@ -36,7 +37,6 @@ def modes_are_as_before(world: World, person: Person) -> None:
     before, after = content(f"{world.folder}/before"), content(f"{world.folder}/after")
     assert before
     assert before == after
-    ghostty = pytest.importorskip("pyghostty")
     with ghostty.Terminal(80, 24) as terminal, ghostty.Terminal(80, 24) as fresh:
         terminal.feed(person.seen)
         looked_at = (1, 7, 25, 66, 1000, 1002, 1003, 1004, 1006, 1049, 2004, 2026)

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyghostty as ghostty
 import pytest
 
 from tests.attached import DETACH, attached, content, until
+from tests.needs import needs
 from tests.world import ORCHCTL, World
 
-ghostty = pytest.importorskip("pyghostty")
 HOSTILE = (
     b"\x1b[c\x1b[>c\x1b[=c\x05\x1b[5n\x1b[6n\x1b[?6n\x1bP$qm\x1b\\\x1bP+q544e\x1b\\\x1b[>q\x1b[?2004$p\x1b[4$p"
     b"\x1b]4;1;?\x07\x1b]10;?\x07\x1b]11;?\x1b\\\x1b]52;c;?\x07\x1b]52;c;aGVsbG8=\x07\x1b[14t\x1b[18t\x1b[21t"
@@ -132,6 +133,7 @@ class Tmux:
         return re.sub(r"38;5;(\d)m", r"3\1m", self("capture-pane", "-p", "-e", "-t", name)) + where
 
 
+@needs("tmux")
 def test_under_tmux_it_looks_as_if_the_program_ran_there(world: World) -> None:
     tmux = Tmux(world.folder)
     tmux("start-server", ";", "set", "-g", "exit-empty", "off", ";", "set", "-g", "status", "off")

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.needs import needs
 from tests.world import DEADLINE_S, ORCHCTL, World, processes_of, until
 
 NOBODY = 65534
-NO_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]  # root that obeys modes
+NO_OVERRIDE = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []  # obeys modes
 
 
 def shell(world: World, script: str, **env: str) -> subprocess.CompletedProcess[bytes]:
@@ -71,7 +72,9 @@ BAD_STATES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_STATES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs("root") if name == "foreign" else ()) for name in BAD_STATES]
+)
 def test_a_state_directory_that_is_not_ours_alone_is_refused_and_left_alone(world: World, name: str) -> None:
     make, reason = BAD_STATES[name]
     bad = f"{world.folder}/bad"
@@ -115,7 +118,7 @@ def test_a_state_directory_with_any_path_works(world: World, name: str) -> None:
     assert len(world.json("list", "-a")) == 2
 
 
-@pytest.mark.parametrize("home", [None, "/nonexistent", "relative", "", "foreign"])
+@pytest.mark.parametrize("home", [None, "/nonexistent", "relative", "", pytest.param("foreign", marks=needs("root"))])
 def test_without_a_home_of_ours_the_password_entry_says_where(world: World, home: str | None) -> None:
     env = {name: value for name, value in world.env.items() if name not in ("HOME", "ORCHCTL_STATE_DIR")}
     if home == "foreign":  # as sudo leaves it
@@ -126,7 +129,7 @@ def test_without_a_home_of_ours_the_password_entry_says_where(world: World, home
     assert told.stderr == b""
 
 
-@pytest.mark.parametrize("how", ["mode", "mount"])
+@pytest.mark.parametrize("how", ["mode", pytest.param("mount", marks=needs("namespaces"))])
 def test_a_home_that_cannot_be_written_is_a_clear_error(world: World, how: str) -> None:
     home = f"{world.folder}/home"
     os.mkdir(home, 0o500)
@@ -180,6 +183,7 @@ def small(world: World, request: pytest.FixtureRequest) -> Iterator[World]:
 
 
 @pytest.mark.parametrize(("small", "what"), [(0, "bytes"), (60, "inodes")], indirect=["small"], ids=["bytes", "inodes"])
+@needs("namespaces")
 def test_a_full_disk_is_a_clear_error_and_nothing_is_half_created(small: World, what: str) -> None:
     before = small.ok("spawn", "--name", "before", "sleep", "1000")
     if what == "bytes":

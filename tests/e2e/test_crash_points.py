@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.needs import needs
 from tests.programs import pour, pour_digest
 from tests.world import DEADLINE_S, World, until
 
@@ -147,6 +148,7 @@ def _was_hit(trace: str) -> bool:
         return "+++ killed by SIGKILL +++" in file.read()
 
 
+@needs("strace", "root")
 def test_a_process_killed_at_any_point_costs_no_byte_and_no_truth(
     world: World, process: str, call: str, whens: tuple[int, ...], long_form: bool
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_process_killed_at_any_point_costs_no_byte_and_no_truth(
     assert long_form or sum(hits) * 2 > len(whens), hits  # how many calls a pour takes depends on the machine's speed
 
 
+@needs("strace", "root")
 def test_what_a_follower_has_not_read_is_kept_while_its_supervisor_is_replaced(world: World) -> None:
     world.keep_of_each_session(RING)
     with _pouring(world, 1) as pouring:

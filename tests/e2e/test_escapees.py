@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.needs import needs
 from tests.nobody import NOBODY, NobodysWorld, nobodys_world
 from tests.world import World, until
 
@@ -118,6 +119,7 @@ def survivor(nobody: NobodysWorld) -> Iterator[int]:
     assert not os.path.exists(f"/proc/{pid}")  # its keeper has stayed for it, and reaped it
 
 
+@needs("root")
 def test_a_process_that_may_not_be_signalled_is_named_as_a_survivor(nobody: NobodysWorld, survivor: int) -> None:
     done = nobody.run("kill", "--grace", "200ms", "--json", "s")
     assert done.returncode == 1
@@ -125,6 +127,7 @@ def test_a_process_that_may_not_be_signalled_is_named_as_a_survivor(nobody: Nobo
     assert str(survivor).encode() in done.stderr
 
 
+@needs("root")
 def test_a_survivor_is_named_again_when_it_is_killed_again(nobody: NobodysWorld, survivor: int) -> None:
     reports = [json.loads(nobody.run("kill", "--grace", "200ms", "--json", "s").stdout) for _ in range(2)]
     assert [report["survivors"] for report in reports] == [[survivor], [survivor]]

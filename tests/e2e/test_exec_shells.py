@@ -9,10 +9,14 @@ import pytest
 
 from orchctl import Client, OrchctlError, SessionHandle
 from tests.conformance.kinds import FISH, KINDS, ZSH, Kind
+from tests.needs import marks, needs
 from tests.world import World, until
 
 OTHERS = [kind for kind in KINDS if kind.name != "bash"]
-EACH = pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: kind.name)
+EACH = pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name, marks=marks(kind.name)) for kind in OTHERS])
+HOOKLESS = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, id=kind.name, marks=marks(kind.name)) for kind in OTHERS if kind not in (ZSH, FISH)]
+)
 
 
 def _spawn(
@@ -58,6 +62,7 @@ def test_a_login_shell_reads_what_a_login_shell_reads(world: World, kind: Kind) 
             assert shell.exec(text).exit_code == 0
 
 
+@needs("zsh")
 def test_zsh_keeps_its_users_own_directory_for_start_up_files(world: World) -> None:
     home = f"{world.folder}/home"
     with world.client() as client:
@@ -206,7 +211,7 @@ def _front_sleeps(client: Client, session: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kind", [kind for kind in OTHERS if kind not in (ZSH, FISH)], ids=lambda kind: kind.name)
+@HOOKLESS
 def test_a_prompt_that_is_printed_and_marks_that_are_none_tell_nothing(world: World, kind: Kind) -> None:
     forged = "n=${PS1#*6973;}; n=${n%%;*}; printf '\\033]6973;%s;P\\007\\033]6973;%s;P;;\\007' $n $n"
     with world.client() as client:

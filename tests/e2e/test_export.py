@@ -12,6 +12,7 @@ import pexpect
 import pytest
 
 from orchctl.client.views import MarkView, TextView
+from tests.needs import needs
 from tests.world import DEADLINE_S, World, until
 
 SCRIPT = r"printf 'one\n\303'; sleep 0.4; printf '\251\n\033[32mgreen\033[0m\n'; read go; printf 'two \377\n'"
@@ -84,6 +85,7 @@ def test_a_cast_has_times_resizes_and_whole_characters(world: World, recorded: s
     assert "é" in text
 
 
+@needs("asciinema")
 def test_asciinema_plays_it(world: World, recorded: str) -> None:
     path = f"{world.folder}/s.cast"
     told = json.loads(world.ok("export", "s", "--as", "asciicast", "-o", path, "--json"))

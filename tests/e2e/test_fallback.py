@@ -14,9 +14,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.needs import needs
 from tests.programs import pour_by_steps, pour_bytes, write_raw
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
+pytestmark = needs("strace")
 KB = 1024
 TOTAL = 2048 * KB
 HELD = 64 * KB  # what a mover has in its hands at most

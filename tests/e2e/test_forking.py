@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 
+from tests.needs import needs
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
+pytestmark = needs("strace")
 SESSIONS = (["true"], ["--no-pty", "true"], ["sh", "-c", "echo out; exit 3"])
 
 

@@ -11,7 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.needs import needs
 from tests.world import World, fresh_world, until
+
+pytestmark = needs("namespaces")
 
 
 @pytest.fixture

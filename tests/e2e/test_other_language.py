@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.needs import needs
 from tests.programs import pour, pour_by_steps, pour_bytes, step_ends
 from tests.world import DEADLINE_S, World, until
 
@@ -21,7 +22,7 @@ CLIENT = Path(__file__).parent.parent / "protocol" / "client.mjs"
 NODE = shutil.which("node")
 TOTAL = 600_000
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="there is no node here; .ci/run installs it")
+pytestmark = needs("node")
 
 
 @contextlib.contextmanager

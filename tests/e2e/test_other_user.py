@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.needs import needs
 from tests.nobody import NOBODY, NobodysWorld, nobodys_world
 from tests.world import ORCHCTL, World, processes_of, until
 
+pytestmark = needs("root")
 _TRY = """
 import os, sys
 for path in sys.argv[1:]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchctl.core import journal
+from tests.needs import needs
 from tests.nobody import become_nobody
 from tests.programs import pour_by_steps, pour_digest
 from tests.world import DEADLINE_S, World, until
@@ -148,7 +149,8 @@ def test_a_session_whose_keeper_was_killed_goes_on_says_so_and_can_be_typed_into
     assert world.json("info", "s")["is_alive"]
     world.ok("send", "s", "still here")
     until(lambda: world.log(session).endswith(b"still here\r\nstill here\r\n"))
-    below = [int(line) for line in subprocess.check_output(["ps", "-o", "pid=", "--ppid", str(pid)]).split()]
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        below = [int(word) for word in file.read().split()]
     assert below
     assert world.ok("kill", "--grace", "300ms", "s") == "1"
     assert not any(os.path.exists(f"/proc/{one}") and not _is_zombie(one) for one in [pid, *below])
@@ -198,6 +200,7 @@ def test_limits_are_told_as_exit_codes_and_bad_ones_are_refused(world: World) ->
     assert world.run("spawn", "--timeout", "soon", "true").returncode == 2
 
 
+@needs("root")
 def test_a_session_is_bound_to_a_process_of_anybody_and_to_nothing_else(world: World) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()

@@ -12,8 +12,10 @@ import sys
 
 import pytest
 
+from tests.needs import needs
 from tests.world import DEADLINE_S, ORCHCTL, World, processes_of
 
+pytestmark = needs("namespaces")
 _NAMESPACE = """
 import os, pwd, socket, subprocess, sys
 lingers, *words = sys.argv[1:]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.needs import needs
 from tests.world import World, until
 
 
@@ -119,7 +120,16 @@ def _parts(world: World, end: int) -> Iterator[tuple[int, int, bytes]]:
         yield size.cols, size.rows, log[size.offset : after]
 
 
-@pytest.mark.parametrize("drive", [_vim, _less, _htop, _python])
+@pytest.mark.parametrize(
+    "drive",
+    [
+        pytest.param(_vim, id="_vim", marks=needs("vim")),
+        pytest.param(_less, id="_less", marks=needs("less")),
+        pytest.param(_htop, id="_htop", marks=needs("htop")),
+        pytest.param(_python, id="_python"),
+    ],
+)
+@needs("tmux")
 def test_a_program_is_shown_as_tmux_shows_it(world: World, tmux: Tmux, drive: Callable[[World], None]) -> None:
     drive(world)
     screen = world.json("screen", "s")

@@ -18,6 +18,7 @@ from tests.harness.claude import kit as claude_kit
 from tests.harness.kits import Kit
 from tests.harness.model.server import NO_MODEL
 from tests.harness.stage import Stage, server_pids
+from tests.needs import needs
 from tests.world import World, fresh_world
 
 STANDINS = f"{os.path.dirname(__file__)}/standins.py"
@@ -252,7 +253,7 @@ def test_an_agent_that_nobody_is_logged_in_to_says_so_at_once(world: World) -> N
         world.end()
 
 
-@pytest.mark.skipif(claude_kit.program() is None, reason="claude is not installed: .ci/harnesses claude")
+@needs("claude")
 def test_claude_says_in_the_first_turn_that_nobody_is_logged_in(world: World) -> None:
     with claude_kit.claude(world) as kit:
         kit.config = kit.config.replace('ANTHROPIC_API_KEY = "none", ', "")
@@ -269,12 +270,12 @@ def test_claude_says_in_the_first_turn_that_nobody_is_logged_in(world: World) ->
 # models that only the service knows
 
 
-@pytest.mark.skipif(kits.codex_program() is None, reason="codex is not installed: .ci/harnesses codex")
+@needs("codex")
 def test_codex_says_in_the_first_turn_that_there_is_no_such_model(world: World) -> None:
     check_model(world, kits.codex(world))
 
 
-@pytest.mark.skipif(claude_kit.program() is None, reason="claude is not installed: .ci/harnesses claude")
+@needs("claude")
 def test_claude_says_in_the_first_turn_that_there_is_no_such_model(world: World) -> None:
     check_model(world, claude_kit.claude(world))
 
@@ -294,7 +295,7 @@ def check_model(world: World, made: AbstractContextManager[Kit]) -> None:
         world.end()
 
 
-@pytest.mark.skipif(acp_kits.qwen_program() is None, reason="qwen-code is not installed: .ci/harnesses qwen")
+@needs("qwen")
 def test_an_agent_that_lists_its_models_refuses_others_at_once(world: World) -> None:
     with acp_kits.qwen(world) as kit:
         kit.prepare(world)

@@ -20,14 +20,13 @@ from tests.harness import kits
 from tests.harness.acp import kits as acp_kits
 from tests.harness.claude import kit as claude_kit
 from tests.harness.kits import Kit
-from tests.harness.opencode import hosting as opencode_hosting
 from tests.harness.opencode.kit import opencode
 from tests.harness.stage import Stage, server_pids
+from tests.needs import needs
 from tests.world import World, processes_of, until
 
 FLEET = "orchestrator:fleet-9"
 MAKERS = {"codex": kits.codex, "opencode": opencode, "claude": claude_kit.claude, "qwen": acp_kits.qwen}
-INSTALLED = (kits.codex_program, opencode_hosting.program, claude_kit.program, acp_kits.qwen_program)
 AGENTS = tuple(f"{harness}{number}" for harness in MAKERS for number in range(2))
 CUT_OFF = tuple(f"{harness}1" for harness in MAKERS)  # in the middle of a turn when all are ended
 WAITING = "codex0"  # for a permission, at that moment
@@ -40,7 +39,7 @@ SERVERS = 5  # codex, opencode and qwen have one each, claude has one for each s
 KINDS = ("turn", "tool", "needs-input", "answered", "reasoning")
 Event = dict[str, Any]
 
-pytestmark = pytest.mark.skipif(not all(one() for one in INSTALLED), reason="not all are installed: .ci/harnesses")
+pytestmark = needs(*MAKERS)
 
 
 class Listener:

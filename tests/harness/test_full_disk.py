@@ -12,7 +12,10 @@ import pytest
 
 from tests.harness import kits
 from tests.harness.stage import Stage
+from tests.needs import needs
 from tests.world import fresh_world, until
+
+pytestmark = needs("namespaces")
 
 
 @pytest.fixture

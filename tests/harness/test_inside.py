@@ -19,29 +19,21 @@ from tests.harness import kits
 from tests.harness.acp import kits as acp
 from tests.harness.claude import kit as claude
 from tests.harness.kits import Kit
-from tests.harness.opencode.hosting import program as opencode_program
 from tests.harness.opencode.kit import OpencodeKit, opencode
 from tests.harness.stage import Stage
+from tests.needs import each, needs
 from tests.world import ORCHCTL, World, until
 
 NAMES = ("ORCHCTL_SESSION", "ORCHCTL_MANAGER", "ORCHCTL_STATE_DIR")
 ONE, TWO = "orchestrator:one-1", "orchestrator:two-1:codegen"
 Make = Callable[[World], AbstractContextManager[Kit]]
-MAKERS: dict[str, tuple[Make, bool]] = {
-    "codex": (kits.codex, kits.codex_program() is not None),
-    "opencode": (opencode, opencode_program() is not None),
-    "claude": (claude.claude, claude.program() is not None),
-    "qwen": (acp.qwen, acp.qwen_program() is not None),
-}
+MAKERS: dict[str, Make] = {"codex": kits.codex, "opencode": opencode, "claude": claude.claude, "qwen": acp.qwen}
 
 
 @contextmanager
 def staged(world: World, name: str, edit: Callable[[Kit], None] = lambda kit: None) -> Iterator[Stage]:
-    """With that harness, if it is installed."""
-    make, there = MAKERS[name]
-    if not there:
-        pytest.skip(f"{name} is not installed: .ci/harnesses {name}")
-    with make(world) as kit:
+    """With that harness."""
+    with MAKERS[name](world) as kit:
         edit(kit)
         kit.prepare(world)
         yield Stage(world, kit)
@@ -74,7 +66,7 @@ def expected(stage: Stage, session: str, manager: str) -> dict[str, str]:
     return dict(zip(NAMES, (session, manager, stage.world.state), strict=True))
 
 
-@pytest.mark.parametrize("name", ["codex", "opencode", "claude"])
+@pytest.mark.parametrize("name", each("codex", "opencode", "claude"))
 def test_commands_see_their_own_session_and_manager(world: World, name: str) -> None:
     with staged(world, name) as stage:
         if name == "opencode":  # in one directory, which tells nothing then, and takes half the time
@@ -86,6 +78,7 @@ def test_commands_see_their_own_session_and_manager(world: World, name: str) -> 
         assert len({stage.agent(who)["server"] for who in sessions}) == (2 if name == "claude" else 1)
 
 
+@needs("codex")
 def test_what_an_agent_spawns_is_below_its_manager_and_ends_with_it(world: World) -> None:
     with staged(world, "codex") as stage:
         spawned(stage, "one", ONE)
@@ -104,6 +97,7 @@ def test_what_an_agent_spawns_is_below_its_manager_and_ends_with_it(world: World
         assert {one["name"] for one in world.json("list")} == {"one", "of-one"}
 
 
+@needs("codex")
 def test_a_command_waits_for_other_conversations_on_its_server_and_not_for_its_own(world: World) -> None:
     with staged(world, "codex") as stage:
         one, two = spawned(stage, "one", ONE), spawned(stage, "two", TWO)
@@ -123,7 +117,12 @@ def test_a_command_waits_for_other_conversations_on_its_server_and_not_for_its_o
 
 
 @pytest.mark.parametrize(
-    "name", ["codex", pytest.param("opencode", marks=pytest.mark.long), pytest.param("claude", marks=pytest.mark.long)]
+    "name",
+    [
+        *each("codex"),
+        pytest.param("opencode", marks=[needs("opencode"), pytest.mark.long]),
+        pytest.param("claude", marks=[needs("claude"), pytest.mark.long]),
+    ],
 )
 def test_commands_see_it_on_another_server_and_in_another_session(world: World, name: str) -> None:
     with staged(world, name) as stage:
@@ -147,6 +146,7 @@ def test_commands_see_it_on_another_server_and_in_another_session(world: World, 
         ('inherit = "none"\nexclude = ["ORCHCTL_*"]', False),
     ],
 )
+@needs("codex")
 def test_a_policy_of_codexs_user_holds_beside_ours(world: World, policy: str, theirs: bool) -> None:
     with staged(world, "codex") as stage:
         with open(f"{world.folder}/codex-home/config.toml", "a", encoding="utf-8") as file:
@@ -159,6 +159,7 @@ def test_a_policy_of_codexs_user_holds_beside_ours(world: World, policy: str, th
 
 
 @pytest.mark.long
+@needs("codex")
 def test_sub_agents_of_codex(world: World) -> None:
     def trusting(kit: Kit) -> None:
         kit.config = kit.config.replace('"untrusted"', '"never"').replace(
@@ -176,6 +177,7 @@ def test_sub_agents_of_codex(world: World) -> None:
 
 
 @pytest.mark.long
+@needs("opencode")
 def test_sub_agents_of_opencode_and_plugins_of_its_user(world: World) -> None:
     with staged(world, "opencode") as stage:
         kit = stage.kit
@@ -196,6 +198,7 @@ def test_sub_agents_of_opencode_and_plugins_of_its_user(world: World) -> None:
 
 
 @pytest.mark.long
+@needs("qwen")
 def test_an_agent_of_the_protocol_is_told_by_its_environment_alone(world: World) -> None:
     """The protocol has no words for it: what `-e` gives makes a server of its own."""
     with staged(world, "qwen") as stage:

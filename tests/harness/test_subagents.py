@@ -12,27 +12,21 @@ from tests.harness import kits
 from tests.harness.acp import kits as acp_kits
 from tests.harness.claude import kit as claude_kit
 from tests.harness.kits import Kit
-from tests.harness.opencode import hosting as opencode_hosting
 from tests.harness.opencode.kit import opencode
 from tests.harness.stage import Stage
+from tests.needs import needs
 from tests.world import World
 
 Maker = Callable[[World], AbstractContextManager[Kit]]
 
 
-def real(maker: Maker, program: Callable[[], object], name: str) -> object:
-    """Skipped where it is not installed."""
-    missing = pytest.mark.skipif(program() is None, reason=f"{name} is not installed; .ci/harnesses {name} does that")
-    return pytest.param(maker, id=name, marks=missing)
-
-
 @pytest.mark.parametrize(
     "maker",
     [
-        real(kits.codex, kits.codex_program, "codex"),
-        real(opencode, opencode_hosting.program, "opencode"),
-        real(claude_kit.claude, claude_kit.program, "claude"),
-        real(acp_kits.qwen, acp_kits.qwen_program, "qwen"),
+        pytest.param(kits.codex, id="codex", marks=needs("codex")),
+        pytest.param(opencode, id="opencode", marks=needs("opencode")),
+        pytest.param(claude_kit.claude, id="claude", marks=needs("claude")),
+        pytest.param(acp_kits.qwen, id="qwen", marks=needs("qwen")),
     ],
 )
 def test_what_a_sub_agent_asks_is_asked_under_its_session(world: World, maker: Maker) -> None:

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from orchctl.keeper import tree
+from tests.needs import needs
 
 _NAMED = """
 import sys
@@ -63,6 +64,7 @@ print(second.wait())
 """
 
 
+@needs("namespaces")
 def test_a_stranger_that_has_got_the_number_of_a_process_meanwhile_is_not_signalled() -> None:
     words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", _REUSED]
     done = subprocess.run(words, capture_output=True, timeout=60, check=False)

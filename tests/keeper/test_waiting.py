@@ -17,6 +17,7 @@ import pytest
 
 from orchctl.keeper import syscalls, waiting
 from orchctl.keeper.pair import Pair
+from tests.needs import needs
 from tests.world import until
 
 PYTHON = sys.executable
@@ -177,6 +178,7 @@ def _calls(pid: int) -> str:
 
 
 @pytest.mark.parametrize("hide", [False, True], ids=["", "hidepid"])
+@needs("namespaces")
 def test_what_may_not_be_looked_at_is_unknown(hide: bool) -> None:
     """As a user who is not root, of a program that belongs to root."""
     code = f"""
@@ -210,6 +212,7 @@ with on_terminal("cat") as own, on_terminal("sh", "-c", "cat; :") as other:
     assert done.returncode == 0, done.stderr.decode()
 
 
+@needs("root")
 def test_one_of_our_own_is_looked_at_without_being_root() -> None:
     code = f"""
 import codecs, ctypes, os, sys

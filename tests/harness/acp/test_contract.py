@@ -14,6 +14,7 @@ from tests.harness.acp import kits
 from tests.harness.contract import Contract
 from tests.harness.kits import Kit
 from tests.harness.stage import Stage
+from tests.needs import needs
 from tests.world import World
 
 
@@ -177,7 +178,7 @@ class TestQwen(Contract):
         assert stage.server() != stopped
 
 
-@pytest.mark.skipif(kits.qwen_program() is None, reason="qwen-code is not installed; .ci/harnesses qwen does that")
+@needs("qwen")
 def test_a_real_agent_runs_a_tool_with_a_permission(world: World) -> None:
     with kits.qwen(world) as kit:
         kit.prepare(world)
@@ -192,7 +193,7 @@ def test_a_real_agent_runs_a_tool_with_a_permission(world: World) -> None:
         world.end()
 
 
-@pytest.mark.skipif(kits.qwen_program() is None, reason="qwen-code is not installed; .ci/harnesses qwen does that")
+@needs("qwen", "strace")
 def test_a_real_agent_calls_nobody_but_the_model_on_loopback(world: World) -> None:
     with kits.qwen(world) as kit:
         seen = f"{world.folder}/connects"

@@ -13,12 +13,11 @@ from tests.harness.claude import kit as kits
 from tests.harness.contract import Contract
 from tests.harness.kits import Kit
 from tests.harness.stage import Stage
+from tests.needs import needs
 from tests.world import World
 
-NOT_INSTALLED = "claude is not installed; .ci/harnesses claude does that"
 
-
-@pytest.mark.skipif(kits.program() is None, reason=NOT_INSTALLED)
+@needs("claude")
 def test_claude_runs_a_tool_with_a_permission(world: World) -> None:
     with kits.claude(world) as kit:
         kit.prepare(world)
@@ -34,7 +33,7 @@ def test_claude_runs_a_tool_with_a_permission(world: World) -> None:
         world.end()
 
 
-@pytest.mark.skipif(kits.program() is None, reason=NOT_INSTALLED)
+@needs("claude", "strace")
 def test_claude_calls_nobody_but_the_model_on_loopback(world: World) -> None:
     with kits.claude(world) as kit:
         seen = f"{world.folder}/connects"

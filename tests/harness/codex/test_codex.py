@@ -13,9 +13,10 @@ from tests.harness import kits
 from tests.harness.contract import Contract
 from tests.harness.kits import Kit
 from tests.harness.stage import Stage
+from tests.needs import needs
 from tests.world import World
 
-pytestmark = pytest.mark.skipif(kits.codex_program() is None, reason="codex is not installed: .ci/harnesses codex")
+pytestmark = needs("codex")
 
 
 @pytest.mark.long
@@ -44,6 +45,7 @@ def test_a_turn_with_a_tool_and_a_permission_on_the_real_codex(world: World) -> 
         world.end()
 
 
+@needs("strace")
 def test_codex_calls_nobody_but_the_model_on_loopback(world: World) -> None:
     with kits.codex(world) as kit:
         seen = f"{world.folder}/connects"

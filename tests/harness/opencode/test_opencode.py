@@ -20,9 +20,10 @@ from tests.harness.kits import Kit
 from tests.harness.opencode.hosting import program
 from tests.harness.opencode.kit import OpencodeKit, opencode
 from tests.harness.stage import Stage
+from tests.needs import needs
 from tests.world import World
 
-pytestmark = pytest.mark.skipif(program() is None, reason="opencode is not installed; .ci/harnesses does that")
+pytestmark = needs("opencode")
 
 
 def kit_of(stage: Stage) -> OpencodeKit:
@@ -77,6 +78,7 @@ def test_one_turn_with_a_tool_and_a_permission(world: World) -> None:
         world.end()
 
 
+@needs("strace")
 def test_opencode_calls_nobody_but_the_model_on_loopback(world: World) -> None:
     with opencode(world) as kit:
         kit.prepare(world)
