@@ -1,77 +1,22 @@
 """The README tells the truth: its blocks are run, in order, and print what stands there.
 
 Every `console` block runs in one shell, in a home directory and a state directory of its own. Below a command stands
-what it prints: ids, times and the home directory may be others, `…` stands for anything in a line, and a line that is
-just `…` for any number of lines. Every `python` block runs as a program, every `toml` block is taken as settings.
-What the commands need besides orchctl (`./server`, a Makefile) is put there first.
+what it prints (`tests/readme.py` says what may differ). Every `python` block runs as a program, every `toml` block is
+taken as settings.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
+from tests.readme import Block, blocks, commands, fits
 from tests.world import DEADLINE_S, ORCHCTL, World
-
-README = Path(__file__).parent.parent / "README.md"
-HOME = "/home/me"  # as the README calls it
-FILES = {
-    "server": "#!/bin/sh\nexec sleep 1000\n",
-    "worker": "#!/bin/sh\nexec sleep 1000\n",
-    "Makefile": "all test:\n\t@true\n",
-}
-SAME = [
-    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "SESSION-ID"),
-    (re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{8}\b"), "SHORT-ID"),
-    (re.compile(r"\b\d+\.\d+( s)?\b"), "SECONDS"),
-    (re.compile(r"\b\d+s\b"), "SECONDS"),
-    (re.compile(r"\b\d{2}:\d{2}:\d{2}(\.\d+)?\b"), "CLOCK"),
-    (re.compile(r"\b(sessions|bytes of output): \d+"), r"\1: COUNT"),
-    (re.compile(r"[ \t]+"), " "),
-]
-
-
-@dataclass(frozen=True)
-class Block:
-    """What stands between two fences; `line` is its first one's number."""
-
-    kind: str
-    line: int
-    text: str
-
-
-def blocks(kind: str) -> list[Block]:
-    """All of one kind, in order."""
-    found, text = [], README.read_text()
-    for match in re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        if match[1] == kind:
-            found.append(Block(kind, text[: match.start(2)].count("\n") + 1, match[2]))
-    return found
-
-
-def commands(block: Block) -> Iterator[tuple[int, str, list[str]]]:
-    """Line number, command, and the lines that stand below it; a command goes on over lines that begin with `> `."""
-    line, command, shown = 0, "", list[str]()
-    for number, text in enumerate(block.text.splitlines(), block.line):
-        if text.startswith("$ "):
-            if command:
-                yield line, command, shown
-            line, command, shown = number, text[2:], []
-        elif text.startswith("> ") and not shown:
-            command += "\n" + text[2:]
-        else:
-            shown.append(text)
-    assert command, f"line {block.line}: a console block without a command"
-    yield line, command, shown
 
 
 class Shell:
@@ -80,9 +25,6 @@ class Shell:
     def __init__(self, world: World) -> None:
         self.home = f"{world.folder}/me"
         os.mkdir(self.home)
-        for name, text in FILES.items():
-            with open(f"{self.home}/{name}", "w", encoding="ascii", opener=_executable) as file:
-                file.write(text)
         self.env = world.env | {"HOME": self.home, "PATH": f"{os.path.dirname(ORCHCTL)}:{os.environ['PATH']}"}
         self._bash = subprocess.Popen(
             ["bash", "--norc", "--noprofile"],
@@ -114,29 +56,6 @@ class Shell:
             pass
 
 
-def _executable(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o755)
-
-
-def _same(text: str, home: str) -> str:
-    """Without what differs from run to run."""
-    text = text.replace(home, HOME)
-    for pattern, word in SAME:
-        text = pattern.sub(word, text)
-    return "\n".join(line.strip() for line in text.splitlines())
-
-
-def _fits(printed: str, shown: list[str], home: str) -> bool:
-    pattern = ""
-    for line in shown:
-        if line == "…":
-            pattern += r"(?:.*\n)*?"
-        else:
-            pattern += ".*".join(re.escape(part) for part in _same(line, home).split("…")) + r"\n"
-    text = _same(printed, home)
-    return re.fullmatch(pattern, text + "\n" if text else "") is not None
-
-
 def test_the_console_blocks_print_what_stands_there(world: World) -> None:
     shell = Shell(world)
     wrong = []
@@ -144,7 +63,7 @@ def test_the_console_blocks_print_what_stands_there(world: World) -> None:
         for block in blocks("console"):
             for line, command, shown in commands(block):
                 printed = shell.run(command)
-                if not _fits(printed, shown, shell.home):
+                if not fits(printed, shown, shell.home):
                     wrong.append(
                         f"line {line}: $ {command}\nprinted:\n{printed}\nwhere there stands:\n" + "\n".join(shown)
                     )
@@ -184,7 +103,7 @@ def test_there_are_blocks_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("printed", "shown", "fits"),
+    ("printed", "shown", "fitting"),
     [
         ("a\nb\n", ["a", "b"], True),
         ("a\nb\n", ["a"], False),
@@ -200,5 +119,5 @@ def test_there_are_blocks_of_each_kind() -> None:
         ('{"seq": 4, "type": "x"}\n', ['{"seq": …, "type": "y"}'], False),
     ],
 )
-def test_what_fits_is_told_from_what_does_not(printed: str, shown: list[str], fits: bool) -> None:
-    assert _fits(printed, shown, "/real/home") is fits
+def test_what_fits_is_told_from_what_does_not(printed: str, shown: list[str], fitting: bool) -> None:
+    assert fits(printed, shown, "/real/home") is fitting
