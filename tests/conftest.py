@@ -21,9 +21,11 @@ settings.load_profile("here")
 def pytest_configure() -> None:
     """Whoever runs this in the background or under nohup ignores signals, and everything that we start would too.
 
-    And whoever wants no bytecode files would have each of thousands of commands compile all its modules.
+    And whoever wants no bytecode files would have each of thousands of commands compile all its modules. Options for
+    this run are not for a pytest that a test runs.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.pop("PYTEST_ADDOPTS", None)
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)

@@ -88,7 +88,7 @@ NEEDS: dict[str, Need] = {
 def needs(*names: str) -> pytest.MarkDecorator:
     """Declare what a test or a module cannot do without."""
     unknown = set(names) - set(NEEDS)
-    assert not unknown, f"tests/needs.py knows no {', '.join(sorted(unknown))}"
+    assert not unknown, f"tests/needs.py knows no {', '.join(map(repr, sorted(unknown)))}"
     return pytest.mark.needs(*names)
 
 

@@ -102,7 +102,8 @@ class Machine:
     def put(self, tree: str, user: str) -> str:
         """A copy of a tree in the home of a user, as that user's own; gives its path inside."""
         path = f"{self.home(user)}/orchctl"
-        shutil.rmtree(self.folder + path, ignore_errors=True)
+        for old in (path, f"{self.home(user)}/.local"):
+            shutil.rmtree(self.folder + old, ignore_errors=True)
         listed = subprocess.run(
             ["git", "-C", tree, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             capture_output=True,
