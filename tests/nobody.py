@@ -46,6 +46,10 @@ class NobodysWorld(World):
         """One command of that user to its end."""
         return self.run_program([ORCHCTL, *words], timeout=timeout, **options)
 
+    def look(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        """Nothing is forked for another user."""
+        return self.run(*words)
+
     def run_program(self, words: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
         """Any program of that user to its end."""
         options = {"env": self.env, "cwd": self.home, "capture_output": True, "timeout": DEADLINE_S, **options}

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from orchctl import Client, OrchctlError
+from tests.forked import forks
 
 ORCHCTL = os.path.join(os.path.dirname(sys.executable), "orchctl")
 DEADLINE_S = 60.0  # generous: the machines that run this are busy
@@ -41,13 +42,17 @@ class World:
 
     def ok(self, *words: str, **options: Any) -> str:
         """What a command printed; it must succeed."""
-        done = self.run(*words, **options)
+        done = self.run(*words, **options) if options else self.look(*words)
         assert done.returncode == 0, (words, done)
         return str(done.stdout.decode().strip())
 
     def json(self, *words: str) -> Any:
         """What a command printed with `--json`."""
         return json.loads(self.ok(*words, "--json"))
+
+    def look(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        """The same as `run`, forked from a process that has all modules: most commands only prepare or look."""
+        return forks().run(list(words), env=self.env, cwd=os.getcwd(), deadline_s=DEADLINE_S)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
         """A command left running; the caller waits for it."""
