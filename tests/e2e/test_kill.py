@@ -74,6 +74,14 @@ def test_a_stopped_program_is_ended_too(world: World) -> None:
     assert world.ok("kill", session) == "1"
 
 
+def test_a_stopped_program_goes_on_and_may_end_by_itself(world: World) -> None:
+    script = "trap '' HUP; trap 'exit 7' TERM; kill -STOP $$; while :; do sleep 0.1; done"
+    session = world.ok("spawn", "sh", "-c", script)
+    until(lambda: _state(world.json("info", session)["pid"]) == "T")
+    assert world.ok("kill", "--grace", "15s", session) == "1"
+    assert world.json("info", session)["exit_code"] == 7
+
+
 def _state(pid: int) -> str:
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         return file.read().rpartition(")")[2].split()[0]

@@ -53,6 +53,15 @@ def test_without_the_first_keeper_those_of_the_programs_own_session_are_and_what
         assert os.getpid() not in found
 
 
+def test_without_the_first_keeper_what_left_the_programs_session_and_is_below_it_still_belongs_to_it() -> None:
+    words = ["bash", "-c", "exec 3<&0; setsid sh -c 'echo $$; read -r _ <&3' & read -r _ <&3; wait"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as top:
+        assert top.stdout is not None
+        apart = int(top.stdout.readline())
+        assert os.getsid(apart) == apart != top.pid
+        assert members(shared(os.getpid(), top.pid, parent=False), leave_out=0) == [top.pid, apart]
+
+
 def test_the_dead_are_nobodys() -> None:
     with subprocess.Popen(["true"]) as ended:
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
@@ -72,6 +81,15 @@ def test_a_pause_stops_all_and_ends_for_all() -> None:
         until(lambda: "T" not in [state(pid) for pid in everybody])
 
 
+def test_a_pause_stops_what_was_started_while_it_stopped_the_others() -> None:
+    with family() as (top, child, grandchild):
+        everybody = [top, child, grandchild]
+        looks = iter([everybody[:1], everybody[:2], everybody, everybody])
+        killing.pause(lambda: next(looks))
+        until(lambda: [state(pid) for pid in everybody] == ["T"] * 3)
+        killing.unpause(lambda: everybody)
+
+
 def test_a_kill_is_said_once_and_ends_when_force_had_its_time() -> None:
     said: list[tuple[str, dict[str, object]]] = []
 
@@ -85,6 +103,29 @@ def test_a_kill_is_said_once_and_ends_when_force_had_its_time() -> None:
     while ended.at is not None:
         ended.go_on()
     assert len(said) == 1
+
+
+def test_a_second_kill_may_only_be_sooner() -> None:
+    killed = Killing(list, lambda *_, **__: None)
+    killed.begin(100, "asked")
+    first = killed.at
+    assert first is not None
+    killed.begin(200, "asked")
+    assert killed.at == first
+    killed.begin(10, "asked")
+    assert killed.at < first
+
+
+def test_survivors_are_named_by_each_kill() -> None:
+    said: list[tuple[str, object]] = []
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    killed = Killing(lambda: [gone.pid], lambda kind, **fields: said.append((kind, fields.get("pids"))))
+    for _ in range(2):
+        killed.begin(0, "asked")
+        while killed.at is not None:
+            killed.go_on()
+    assert said == [("kill", None), ("survivors", [gone.pid])] * 2
 
 
 def test_a_process_is_named_by_its_number_and_its_start() -> None:
