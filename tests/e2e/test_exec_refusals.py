@@ -70,6 +70,13 @@ def test_a_shell_that_ends_in_the_middle_gives_its_own_status(world: World) -> N
     assert result.output.startswith(b"last\n")
 
 
+def test_a_shell_that_ends_because_its_command_is_past_its_time_has_timed_out(world: World) -> None:
+    _bash(world)
+    with world.client() as client:
+        result = client.exec("w", "exec sleep 1000", timeout_s=0.5)
+    assert (result.exit_code, result.status, result.completion) == (124, "timeout", "process")
+
+
 def test_a_session_cannot_wait_for_or_run_in_itself(world: World) -> None:
     _bash(world)
     for words in (

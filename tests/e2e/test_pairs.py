@@ -168,6 +168,33 @@ def test_how_a_program_ended_after_its_keeper_is_heard_from_the_zygote(world: Wo
     assert (ended.exit_code, ended.end_reason) == (42, "exited")
 
 
+def test_the_end_of_a_program_that_nobody_could_hear_of_is_lost_and_never_invented(world: World) -> None:
+    session = world.ok("spawn", "--", "sh", "-c", "read go; exit 42")
+    zygote = world.json("supervisor", "status")["zygote"]
+    os.kill(zygote, signal.SIGKILL)
+    until(lambda: world.json("supervisor", "status")["zygote"] not in (zygote, None))
+    os.kill(_keeper(world, session), signal.SIGKILL)  # the program becomes nobody's child that writes anything down
+    until(lambda: world.json("info", session)["degraded"])
+    world.ok("send", session, "go")
+    with world.client() as client:
+        ended = client.wait(session)
+    assert (ended.exit_code, ended.end_reason) == (None, "lost")
+
+
+def test_what_a_program_left_running_is_reached_though_its_keeper_was_killed(world: World) -> None:
+    session = world.ok("spawn", "--", "sh", "-c", "trap '' HUP; sleep 1000 & echo $!; read go; exit 3")
+    until(lambda: world.log(session).endswith(b"\r\n"))
+    left = int(world.log(session))
+    os.kill(_keeper(world, session), signal.SIGKILL)
+    until(lambda: world.json("info", session)["degraded"])
+    world.ok("send", session, "go")
+    with world.client() as client:
+        assert client.wait(session).exit_code == 3
+    assert not _is_zombie(left)
+    assert world.run("kill", session).returncode == 0
+    until(lambda: not os.path.exists(f"/proc/{left}") or _is_zombie(left))
+
+
 def test_limits_hold_while_no_supervisor_runs(world: World) -> None:
     bound = subprocess.Popen(["sleep", "1000"])
     try:
