@@ -227,3 +227,10 @@ def test_the_newline_view_shows_the_bytes_after_a_bare_newline_as_they_are() -> 
 def test_names_that_are_not_text_can_be_shown() -> None:
     assert visible(b"caf\xe9".decode("utf-8", "surrogateescape")) == "caf\\udce9"
     assert one_line("a\nb\tc\x1b[31md") == "a^Jb^Ic^[[31md"
+
+
+def test_the_longest_mark_is_cut_wherever_it_is_divided() -> None:
+    longest = MARK[: MARK.index(b"P;") + 2] + b"x" * 150 + b"\x07"
+    for at in range(len(longest) + 1):
+        view = MarkView()
+        assert view.feed(b"a" + longest[:at]) + view.feed(longest[at:] + b"b") + view.end() == b"ab", at
