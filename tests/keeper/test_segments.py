@@ -34,10 +34,10 @@ steps = st.lists(
 
 
 class Fragile(RealDisk):
-    """A disk that makes no file while it is `full`, and takes up to `at_once` bytes at a time."""
+    """A disk that makes no file while it is `full`, removes none while `stuck`, and takes `at_once` bytes at a time."""
 
     def __init__(self) -> None:
-        self.full, self.at_once = False, PIPE_BYTES
+        self.full, self.stuck, self.at_once = False, False, PIPE_BYTES
         self.open_fds: set[int] = set()
 
     def open(self, path: str, *, write: bool = False, create: bool = False, append: bool = False) -> int:
@@ -53,6 +53,11 @@ class Fragile(RealDisk):
 
     def write(self, fd: int, data: bytes, offset: int) -> int:
         return super().write(fd, data[: self.at_once], offset)
+
+    def unlink(self, path: str) -> None:
+        if self.stuck:
+            raise OSError(errno.EIO, "stuck")
+        super().unlink(path)
 
 
 class Shelf:
@@ -248,3 +253,15 @@ def test_what_cannot_be_written_down_is_not_dropped(shelf: Shelf) -> None:
     shelf.write(2 * RING)
     shelf.check()
     assert sum(segment.size for segment in shelf.kept()) <= RING
+
+
+def test_what_was_said_to_be_dropped_and_could_not_be_is_not_said_again(shelf: Shelf) -> None:
+    shelf.write(RING)
+    shelf.disk.stuck = True
+    with pytest.raises(OSError, match="stuck"):
+        shelf.write(1)
+    shelf.disk.stuck = False
+    shelf.write(RING)
+    assert shelf.dropped[0][0] == 0
+    assert [first for first, _ in shelf.dropped[1:]] == [end for _, end in shelf.dropped[:-1]]
+    assert shelf.kept()[0].start == shelf.dropped[-1][1]

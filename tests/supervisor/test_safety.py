@@ -87,5 +87,23 @@ def test_strict_shows_nothing_before_it_is_synced_and_syncs_it_once(
     assert story[first:] == [f"shown 0-{len(DATA)}"] * 2
 
 
+def test_strict_syncs_what_came_since_before_it_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    story: list[str] = []
+    monkeypatch.setattr(safety, "REAL", Watched(story))
+    session = cast(SupervisedSession, cast(Any, Session(folder, strict=True)))
+    log, listener = OutputLog(str(folder)), cast(Call, cast(Any, Listener(story)))
+
+    async def send() -> None:
+        await send_range(listener, session, log, 0, len(DATA))
+        with open(folder / layout.OUTPUT / segments.name(0), "ab") as file:
+            file.write(DATA)
+        await send_range(listener, session, log, len(DATA), 2 * len(DATA))
+
+    asyncio.run(send())
+    log.close()
+    first = story.index(f"shown 0-{len(DATA)}")
+    assert story[first + 1 :] == [f"synced {segments.name(0)}", f"shown {len(DATA)}-{2 * len(DATA)}"]
+
+
 def test_relaxed_waits_for_no_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(folder, monkeypatch, strict=False) == [f"shown 0-{len(DATA)}"] * 2
