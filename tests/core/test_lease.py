@@ -133,6 +133,11 @@ def test_what_somebody_else_asks_for_after_its_end_is_granted_before_any_clock_h
     assert (held_by(change.rights), reasons(change), change.rights.epoch) == (BOB.who, ["expired", "taken"], 2)
 
 
+def test_a_lease_whose_time_is_over_is_taken_by_somebody_else_before_any_clock_has_struck() -> None:
+    change = lease.take(lease.take(Rights(), ANN, 0, ttl_s=5).rights, BOB, 5, ttl_s=5)
+    assert (held_by(change.rights), reasons(change), change.rights.epoch) == (BOB.who, ["expired", "taken"], 2)
+
+
 def test_force_takes_it_and_ends_all_claims() -> None:
     lent = lease.transfer(lease.take(there(ANN, BOB, CYD), ANN, 0).rights, ANN.key, BOB.who, 0, give_back=True).rights
     change = lease.take(lent, CYD, 1, force=True)

@@ -224,3 +224,18 @@ def _front(client: Client, session: str) -> str:
             return file.read().strip()
     except FileNotFoundError:
         return ""
+
+
+def test_a_command_that_is_not_recorded_is_run_once_though_the_supervisor_is_killed(world: World, shell: str) -> None:
+    home = f"{world.folder}/home"
+    text = "echo once >>ran; until test -e go; do sleep 0.05; done; (exit 4)"
+    running = world.start("exec", "--no-record", "w", text)
+    until(lambda: os.path.exists(f"{home}/ran"))
+    os.kill(world.supervisor(), signal.SIGKILL)
+    world.supervisor()  # the next one
+    with open(f"{home}/go", "wb"):
+        assert running.wait(DEADLINE_S) == 4
+    assert running.communicate()[0] == b""
+    with open(f"{home}/ran", encoding="ascii") as file:
+        assert file.read() == "once\n"
+    assert world.json("history", "w") == []

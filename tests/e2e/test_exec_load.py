@@ -62,6 +62,8 @@ def test_a_hundred_callers_of_one_session_are_served_one_after_another_in_order_
         run = client.exec(session, "echo ${list[*]}").output.split()
     assert [command.text.split("echo ")[1].split(";")[0].encode() for command in commands] == run
     assert len(set(run)) == 100
+    numbers = [command.number for command in commands]  # given when it arrived
+    assert numbers == sorted(numbers)
     starts = [command.start_offset for command in commands]
     assert starts == sorted(starts)
 

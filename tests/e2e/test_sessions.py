@@ -111,6 +111,26 @@ def test_a_spawn_asked_again_with_the_same_id_starts_one_session(world: World) -
         assert len(client.list()) == 1
 
 
+def test_a_spawn_asked_again_after_the_session_was_put_away_finds_it_as_it_ended(world: World) -> None:
+    from orchctl.client.connection import Connection
+    from orchctl.client.start import reach
+    from orchctl.protocol.messages import OneSession, SpawnSession
+
+    session, command = str(uuid.uuid4()), ("sh", "-c", "echo once; exit 3")
+    asked = SpawnSession(session_id=session, command=command, cwd="/", env={"PATH": "/bin:/usr/bin"})
+    with world.client() as client:
+        for _ in range(2):
+            connection = Connection(reach(client.root))
+            answer = connection.ask(asked)
+            connection.close()
+            client.wait(session)
+            until(lambda: os.path.exists(f"{world.state}/sessions/{session}/ended.json"))
+        assert isinstance(answer, OneSession)
+        assert (answer.session.exit_code, answer.session.run) == (3, 1)
+        assert len(client.list(ended_too=True)) == 1
+    assert world.log(session) == b"once\r\n"
+
+
 @contextmanager
 def _hung_up_on_a_spawn(world: World, *command: str) -> Iterator[str]:
     """A session whose asker has gone before a keeper could be forked for it; the zygote goes on afterwards."""

@@ -181,6 +181,7 @@ def test_whoever_asks_again_for_a_waiting_input_gets_the_receipt(raw: Desk) -> N
     raw.typist.add(2, once(1), b"hello", now=101)
     raw.typist.check(now=105)
     assert raw.receipts == [(2, 1, 0, wire.TYPED_BLOCKED)]
+    assert not raw.typist.busy  # it waited once, and is not typed a second time
 
 
 def test_the_last_256_receipts_are_remembered(raw: Desk) -> None:
