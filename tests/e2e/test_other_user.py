@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import stat
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from tests.needs import needs
 from tests.nobody import NOBODY, NobodysWorld, nobodys_world
-from tests.world import ORCHCTL, World, processes_of, until
+from tests.world import DEADLINE_S, ORCHCTL, World, processes_of, until
 
 pytestmark = needs("root")
 _TRY = """
@@ -126,3 +127,14 @@ def _all(world: World) -> list[tuple[str, int]]:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="ascii") as file:
             found.append((file.read().strip(), pid))
     return found
+
+
+def test_not_even_root_is_let_in_by_the_supervisor_of_another_user(nobody: NobodysWorld) -> None:
+    nobody.ok("supervisor", "start")
+    heard = b""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DEADLINE_S)
+        connection.connect(f"{nobody.state}/supervisor.sock")
+        while data := connection.recv(4096):
+            heard += data
+    assert b'"not-permitted"' in heard

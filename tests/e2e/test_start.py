@@ -204,3 +204,13 @@ def one_that_hangs_up(world: World) -> Iterator[None]:
 def test_who_came_while_the_supervisor_ended_starts_another(world: World) -> None:
     with one_that_hangs_up(world), world.client() as client:
         assert client.start_supervisor().running
+
+
+def test_a_file_where_somebody_stands_takes_no_place_of_a_module_of_the_daemons(world: World) -> None:
+    here = f"{world.folder}/here"
+    os.mkdir(here)
+    for name in ("json.py", "socket.py", "asyncio.py"):
+        with open(f"{here}/{name}", "w", encoding="ascii") as file:
+            file.write(f"open({here!r} + '/taken', 'w').close()\nraise SystemExit\n")
+    world.ok("supervisor", "start", cwd=here)
+    assert not os.path.exists(f"{here}/taken")

@@ -92,6 +92,50 @@ def test_a_prompt_that_was_on_its_way_to_a_dying_server_is_not_sent_again(stage:
     assert "prompt number 1" in stage.says("recall")
 
 
+def test_a_prompt_that_nobody_has_heard_of_yet_is_not_sent_again_by_the_next_supervisor(stage: Stage) -> None:
+    session = stage.spawn()
+    server = stage.server()
+    os.kill(server, signal.SIGSTOP)
+    asking = stage.world.start("exec", "it", "recall")
+    until(lambda: '"prompt"' in _journal(stage, session))
+    os.kill(stage.world.supervisor(), signal.SIGKILL)
+    until(
+        lambda: (
+            [one["sessions"] for row in stage.world.json("harness", "list") for one in row["servers"]] == [[session]]
+        )
+    )
+    os.kill(server, signal.SIGCONT)
+    output, _ = asking.communicate(timeout=60)
+    assert b"prompt number 1" in output
+    assert "prompt number 2" in stage.says("recall")
+
+
+@pytest.mark.parametrize(("words", "choice"), [((), "yes"), (("--always",), "always")], ids=["once", "always"])
+def test_what_is_approved_is_approved_for_once_unless_always_is_said(
+    stage: Stage, words: tuple[str, ...], choice: str
+) -> None:
+    session = stage.spawn()
+    stage.exec("ask file", "--no-wait-input")
+    stage.world.ok("approve", "it", *words)
+    stage.world.ok("wait", "it", "--for", "turn")
+    replied = [line for line in _journal(stage, session).splitlines() if '"replied"' in line]
+    assert [json.loads(line.partition(" ")[2])["choice"] for line in replied] == [choice]
+
+
+def test_of_several_requests_only_the_one_that_is_named_is_approved(stage: Stage) -> None:
+    stage.spawn()
+    stage.exec("asks 2", "--no-wait-input")
+    until(lambda: len(stage.pending()) == 2)
+    unsaid = stage.world.run("approve", "it", "--json")
+    assert (unsaid.returncode, json.loads(unsaid.stderr)["code"]) == (2, "which-request")
+    assert len(stage.pending()) == 2
+    for request in ("r1", "r0"):
+        told = stage.world.json("approve", "it", "--request", request)
+        assert request in json.dumps(told)
+        assert request not in [one["request"] for one in stage.pending()]
+    stage.world.ok("wait", "it", "--for", "turn")
+
+
 def test_a_turn_goes_on_when_the_servers_mover_is_killed(stage: Stage) -> None:
     stage.spawn()
     with stage.working("count 300 10") as running:
