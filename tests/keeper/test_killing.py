@@ -85,9 +85,12 @@ def test_a_pause_stops_what_was_started_while_it_stopped_the_others() -> None:
     with family() as (top, child, grandchild):
         everybody = [top, child, grandchild]
         looks = iter([everybody[:1], everybody[:2], everybody, everybody])
-        killing.pause(lambda: next(looks))
-        until(lambda: [state(pid) for pid in everybody] == ["T"] * 3)
-        killing.unpause(lambda: everybody)
+        try:
+            killing.pause(lambda: next(looks))
+            assert list(looks) == []
+            until(lambda: [state(pid) for pid in everybody] == ["T"] * 3)
+        finally:
+            killing.unpause(lambda: everybody)
 
 
 def test_a_kill_is_said_once_and_ends_when_force_had_its_time() -> None:

@@ -255,13 +255,16 @@ def test_what_cannot_be_written_down_is_not_dropped(shelf: Shelf) -> None:
     assert sum(segment.size for segment in shelf.kept()) <= RING
 
 
-def test_what_was_said_to_be_dropped_and_could_not_be_is_not_said_again(shelf: Shelf) -> None:
-    shelf.write(RING)
-    shelf.disk.stuck = True
+def test_what_was_said_to_be_dropped_and_could_not_be_is_not_said_again(tmp_path: Path) -> None:
+    disk, dropped = Fragile(), list[tuple[int, int]]()
+    writer = SegmentWriter(disk, str(tmp_path), RING, lambda first, end: dropped.append((first, end)))
+    for _ in range(RING // SMALLEST):
+        writer.write(b"x" * SMALLEST)
+    disk.stuck = True
     with pytest.raises(OSError, match="stuck"):
-        shelf.write(1)
-    shelf.disk.stuck = False
-    shelf.write(RING)
-    assert shelf.dropped[0][0] == 0
-    assert [first for first, _ in shelf.dropped[1:]] == [end for _, end in shelf.dropped[:-1]]
-    assert shelf.kept()[0].start == shelf.dropped[-1][1]
+        writer.write(b"x")
+    disk.stuck = False
+    writer.trim(0)
+    writer.close()
+    assert dropped == [(0, SMALLEST), (SMALLEST, RING)]
+    assert segments.starts(os.listdir(tmp_path)) == [RING]
