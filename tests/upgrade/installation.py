@@ -79,6 +79,10 @@ class UpgradedWorld(World):
         options = {"env": self.env, "cwd": self.folder, "capture_output": True, "stdin": subprocess.DEVNULL, **options}
         return subprocess.run([self.installed.orchctl, *words], timeout=timeout, check=False, **options)
 
+    def look(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        """By the installed version too."""
+        return self.run(*words)
+
     def run_many(self, commands: list[list[str]]) -> list[subprocess.CompletedProcess[bytes]]:
         """Commands of the installed version to their ends, in any order."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
