@@ -305,8 +305,9 @@ def _listening(state: Path, answer: bytes | None) -> Iterator[None]:
 
 
 def _greeting(version: str, protocol: int) -> bytes:
-    status = SupervisorStatus(running=True, pid=7, version=version, sessions=3)
-    said = codec.encode_hello(hello.Hello(protocol=protocol, version=version, pid=7))
+    pid = os.getpid()  # one that is there
+    status = SupervisorStatus(running=True, pid=pid, version=version, sessions=3)
+    said = codec.encode_hello(hello.Hello(protocol=protocol, version=version, pid=pid))
     return said + codec.encode(1, messages.Status(status=status))
 
 
@@ -316,10 +317,10 @@ def _greeting(version: str, protocol: int) -> bytes:
         (
             _greeting("0.0.1", hello.PROTOCOL),
             "warning",
-            "pid 7 is version 0.0.1, this orchctl is",
+            " is version 0.0.1, this orchctl is",
             "orchctl supervisor restart",
         ),
-        (_greeting("9.0", 99), "problem", "pid 7 speaks protocol 99", "orchctl supervisor stop --leave"),
+        (_greeting("9.0", 99), "problem", " speaks protocol 99", "orchctl supervisor stop --leave"),
         (frame("by signal 9"), "problem", "it answers: the supervisor does not start", "orchctl supervisor logs"),
         (b"\0\0\0\x02\x01[]", "problem", "it answers: ", "orchctl supervisor logs"),
         (b"SSH-2.0-hello\r\n", "problem", "it answers: ", "orchctl supervisor logs"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import stat
 import sys
@@ -138,3 +139,15 @@ def test_not_even_root_is_let_in_by_the_supervisor_of_another_user(nobody: Nobod
         while data := connection.recv(4096):
             heard += data
     assert b'"not-permitted"' in heard
+
+
+def test_doctor_names_the_supervisor_that_is_stopped_and_not_its_zygote(nobody: NobodysWorld) -> None:
+    nobody.ok("spawn", "sleep", "1000")
+    pid = nobody.json("supervisor", "status")["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        found = json.loads(nobody.run("doctor", "--json").stdout)["findings"]
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    (finding,) = [one for one in found if (one["check"], one["level"]) == ("supervisor", "problem")]
+    assert finding["fix"] == f"kill -CONT {pid}"

@@ -163,7 +163,7 @@ def logs_command(follow: bool, lines: int, form: Form) -> int:
     except OSError as error:
         raise NotPermitted(f"cannot read {root.log}: {error.strerror}", code="bad-state-dir") from None
     found = log.last(None if lines < 0 else lines)
-    there = os.path.exists(root.log)
+    there = bool(found) or os.path.exists(root.log)  # right after it was rolled there is only the older one
     for line in found if not form.quiet else ():
         _print(line, form)
     if follow and not form.quiet:

@@ -133,14 +133,15 @@ def _asked(connection: socket.socket) -> tuple[hello.Hello, SupervisorStatus | N
 
 
 def _silent(root: Root, peer: int) -> Iterator[Finding]:
-    stopped = [pid for pid in {peer, *_holders(root.lifetime_lock)} if _state(pid) == "T"]
+    known = _supervisors(root.path) or [peer]  # the peer of a socket is who made it, and that may be the zygote
+    stopped = [pid for pid in [*known, peer, *_holders(root.lifetime_lock)] if _state(pid) == "T"]
     if stopped:
         yield problem(
             NAME, f"process {stopped[0]} is stopped and does not answer", command("kill", "-CONT", str(stopped[0]))
         )
     else:
-        what = f"pid {peer} does not answer in {ANSWER_S:.0f} s; its sessions go on, and its zygote starts another"
-        yield problem(NAME, what, command("kill", "-KILL", str(peer)))
+        what = f"pid {known[0]} does not answer in {ANSWER_S:.0f} s; its sessions go on, and its zygote starts another"
+        yield problem(NAME, what, command("kill", "-KILL", str(known[0])))
 
 
 def _nobody(root: Root, *, stale: bool) -> Iterator[Finding]:
@@ -206,18 +207,26 @@ def _holders(path: str) -> list[int]:
 
 
 def _zygotes(root: str) -> list[int]:
-    found = []
+    return [pid for pid, name, _ in _ours(root) if name == ZYGOTE]
+
+
+def _supervisors(root: str) -> list[int]:
+    """By what may be seen of them by their own user too, who may not look at what they have open."""
+    return [pid for pid, _, words in _ours(root) if b"orchctl.supervisor" in words]
+
+
+def _ours(root: str) -> Iterator[tuple[int, str, list[bytes]]]:
+    """Pid, name and command line of whatever was started for this state directory."""
     for pid in _pids():
         try:
             with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-                named = file.read().strip() == ZYGOTE
+                name = file.read().strip()
             with open(f"/proc/{pid}/cmdline", "rb") as file:
-                ours = os.fsencode(root) in file.read().split(b"\0")
+                words = file.read().split(b"\0")
         except OSError:
             continue
-        if named and ours:
-            found.append(pid)
-    return found
+        if os.fsencode(root) in words:
+            yield pid, name, words
 
 
 def _pids() -> list[int]:
