@@ -21,6 +21,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "orchctl", "harnesses")
+COMPLETION = "/usr/share/bash-completion/bash_completion"
 SKIPPED = "needs "  # how the reason of every such skip begins
 _CLONE_NEWNS, _CLONE_NEWPID = 0x00020000, 0x20000000
 
@@ -77,9 +78,7 @@ NEEDS: dict[str, Need] = {
     "debootstrap": _program("debootstrap"),
     "node": _program("node", "nodejs"),
     "ps": _program("ps", "procps"),
-    "bash-completion": Need(
-        "bash-completion", "apt-get install bash-completion", lambda: os.path.isdir("/usr/share/bash-completion")
-    ),
+    "bash-completion": Need("bash-completion", "apt-get install bash-completion", lambda: os.path.exists(COMPLETION)),
     "root": Need("root", _AS_ROOT, _root),
     "namespaces": Need("root in a system that lets it mount and unshare", _AS_ROOT, _may_unshare),
 }

@@ -67,6 +67,6 @@ def test_reasons_are_counted_and_the_most_frequent_comes_first() -> None:
 
 def test_tests_look_for_programs_in_no_other_way() -> None:
     other = re.compile(r"pytest\.(mark\.)?(skip|skipif|xfail|importorskip)\b")
-    allowed = {"conftest.py", "test_needs.py", "fresh/test_fresh.py"}
+    allowed = {"conftest.py", "test_needs.py", "fresh/test_fresh.py", "mutants/test_mutants.py"}
     files = {str(path.relative_to(TOP / "tests")): path.read_text() for path in (TOP / "tests").rglob("*.py")}
     assert {name for name, text in files.items() if other.search(text)} <= allowed

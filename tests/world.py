@@ -139,10 +139,9 @@ def processes_of(folder: str) -> list[int]:
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
-            with contextlib.suppress(OSError):
-                words = _read(f"/proc/{entry}/cmdline") + b"\0" + _read(f"/proc/{entry}/environ")
-                if wanted in words:
-                    found.append(int(entry))
+            words = [_read_where_some(f"/proc/{entry}/{name}") for name in ("cmdline", "environ")]
+            if any(wanted in one for one in words):  # our daemons show their environment to nobody but root
+                found.append(int(entry))
     return found
 
 

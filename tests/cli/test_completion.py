@@ -12,7 +12,7 @@ from orchctl.cli.pages.tree import SIGNALS, tree
 from tests.cli.prompt import SCRIPTS, Prompt, prompt
 from tests.cli.test_imports import HEAVY
 from tests.cli.test_imports import _imported as imported
-from tests.needs import each, needs
+from tests.needs import COMPLETION, each, needs
 from tests.test_build import TOP
 from tests.world import World, processes_of
 
@@ -82,7 +82,7 @@ def test_files_folders_and_commands_of_the_users_own(shell: str, world: World) -
 
 @pytest.mark.parametrize("shell", [pytest.param("bash", marks=needs("bash-completion")), *each("zsh", "fish")])
 def test_a_command_of_the_users_own_is_completed_as_it_would_be_alone(shell: str, world: World) -> None:
-    loaded = ["source /usr/share/bash-completion/bash_completion"] if shell == "bash" else []
+    loaded = [f"source {COMPLETION}"] if shell == "bash" else []
     with prompt(shell, world, *loaded) as at:
         assert at.words("orchctl spawn -e a=b --name x mkdir --par\tx") == [
             *("spawn", "-e", "a=b", "--name", "x", "mkdir", "--parents", "x"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 
 from orchctl import Client
+from tests.needs import needs
 from tests.world import World, processes_of, until
 
 KB = 1024
 SLACK_FDS = 2  # a worker thread or a sync may be under way at the moment of looking
 
 
+@needs("root")
 def test_hundreds_of_short_sessions_leave_no_process_no_descriptor_and_no_memory(world: World, long_form: bool) -> None:
     few, some, many = (20, 1000, 10_000) if long_form else (20, 100, 300)
     status = world.json("supervisor", "start")

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from orchctl.client.views import RawView
 from orchctl.errors import BadInput
 from orchctl.model.stream import Chunk
+from tests.needs import needs
 from tests.programs import pour, pour_digest
 from tests.protocol.test_fuzz import edits, mutated
 from tests.rawclient import HELLO, RawClient, busy_share, control, decoded, memory_kib, open_files, usual_files
@@ -63,6 +64,7 @@ def test_followers_that_never_read_cost_nobody_anything(busy: World) -> None:
         until(lambda: busy_share(pid, 0.5) < 0.5)  # else it goes round and round
 
 
+@needs("root")
 def test_who_is_put_out_and_does_not_read_is_not_waited_for(busy: World) -> None:
     pid = busy.supervisor()
     session = busy.ok("spawn", "--no-pty", "head", "-c", "3000000", "/dev/zero")
@@ -92,6 +94,7 @@ def test_a_stopped_follower_costs_nothing_and_misses_nothing_when_it_goes_on(bus
         assert hashlib.sha256(copy.read()).hexdigest() == pour_digest(TOTAL, seed=2)
 
 
+@needs("root")
 def test_who_does_not_say_hello_in_five_seconds_is_told_and_put_out(busy: World) -> None:
     pid = busy.supervisor()
     before, began = usual_files(pid), time.monotonic()
@@ -106,6 +109,7 @@ def test_who_does_not_say_hello_in_five_seconds_is_told_and_put_out(busy: World)
     until(lambda: open_files(pid) <= before)
 
 
+@needs("root")
 def test_three_hundred_connections_at_once(busy: World) -> None:
     pid = busy.supervisor()
     before, memory = usual_files(pid), memory_kib(pid)
@@ -122,6 +126,7 @@ def test_three_hundred_connections_at_once(busy: World) -> None:
     assert busy.ok("list", "-q")
 
 
+@needs("root")
 def test_a_supervisor_without_descriptors_says_so_and_recovers(busy: World) -> None:
     pid = busy.supervisor()
     usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
@@ -147,6 +152,7 @@ def test_a_supervisor_without_descriptors_says_so_and_recovers(busy: World) -> N
 
 
 @pytest.mark.parametrize("words", [["tail", "-f"], ["wait"], ["wait", "--for", "quiet=1h"]], ids=" ".join)
+@needs("root")
 def test_a_client_killed_while_it_waits_leaves_nothing(busy: World, words: list[str]) -> None:
     pid = busy.supervisor()
     before = usual_files(pid)
@@ -225,6 +231,7 @@ BASES = [
 ]
 
 
+@needs("root")
 def test_bytes_of_any_kind_are_answered_or_refused_and_the_supervisor_goes_on(busy: World, long_form: bool) -> None:
     pid = busy.supervisor()
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.needs import needs
 from tests.world import DEADLINE_S, ORCHCTL, World, processes_of, until
 
 CLIENTS = 50
@@ -74,6 +75,7 @@ def test_command_substitution_returns_from_cold_and_all_environments_reach_one_s
     until(lambda: processes_of(home) == [])
 
 
+@needs("root")
 def test_the_daemon_and_the_session_hold_no_descriptor_of_the_client(world: World) -> None:
     read, write = os.pipe()
     os.set_inheritable(write, True)

@@ -16,6 +16,7 @@ from orchctl.client.start import connect
 from orchctl.errors import LimitReached
 from orchctl.protocol import codec, framing
 from orchctl.settings import Root
+from tests.needs import needs
 from tests.rawclient import HELLO, RawClient, busy_share, control, decoded, memory_kib, open_files, usual_files
 from tests.world import World, fresh_world, until
 
@@ -170,6 +171,7 @@ def test_a_peer_of_another_protocol_is_told_apart_but_may_still_stop_the_supervi
 
 
 @pytest.mark.parametrize("greeted", [False, True], ids=["before hello", "after hello"])
+@needs("root")
 def test_descriptors_sent_by_a_client_are_never_taken(busy: World, greeted: bool) -> None:
     pid = busy.supervisor()
     with RawClient(busy) as client, open(os.devnull, "rb") as null:
