@@ -7,6 +7,7 @@ JSON is compared by what was recorded: later versions may say more, and must not
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.world import DEADLINE_S, World, fresh_world, until
+from tests.world import World, fresh_world, until
 
 SAID = "said.jsonl"
 NEW = "new"
@@ -83,28 +84,36 @@ def record(version: Path) -> None:
     (version / SAID).write_text("\n".join(lines) + "\n")
 
 
-def everything(world: World, known: set[float]) -> Iterator[Said]:
+def everything(world: World, known: set[float], *, exports: bool = True) -> Iterator[Said]:
     """Before a supervisor has looked at it, and after."""
-    yield from _ask(world, known, [f"before: {words}" for words in _WITHOUT_SUPERVISOR])
-    settle(world)
-    sessions = [one for one in world.json("list", "-a") if one["name"] != AGAIN]  # of which there is another run
-    asked = [f"{words} {one['id']}" for one in sessions for words in _OF_EACH]
-    asked += [f"{words} {name}" for words, names in _OF_SOME.items() for name in names]
-    yield from _ask(world, known, [*_OF_ALL, *asked])
+    with _batch(world) as batch:
+        yield from _ask(batch, known, [f"before: {words}" for words in _WITHOUT_SUPERVISOR])
+        settle(world)
+        sessions = [one for one in world.json("list", "-a") if one["name"] != AGAIN]  # of which there is another run
+        asked = [f"{words} {one['id']}" for one in sessions for words in _OF_EACH]
+        if exports:
+            asked += [f"{words} {name}" for words, names in _OF_SOME.items() for name in names]
+        yield from _ask(batch, known, [*_OF_ALL, *asked])
 
 
-def _ask(world: World, known: set[float], asked: list[str]) -> Iterator[Said]:
+@contextlib.contextmanager
+def _batch(world: World) -> Iterator[subprocess.Popen[bytes]]:
+    argv, pipe = [sys.executable, "-m", "tests.golden.batch"], subprocess.PIPE
+    top = Path(__file__).parent.parent.parent
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, env=world.env, cwd=top) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+def _ask(batch: subprocess.Popen[bytes], known: set[float], asked: list[str]) -> Iterator[Said]:
+    assert batch.stdin is not None
+    assert batch.stdout is not None
     words = [line.removeprefix("before: ").split() for line in asked]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.golden.batch"],
-        input=json.dumps(words).encode(),
-        env=world.env,
-        cwd=Path(__file__).parent.parent.parent,
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=5 * DEADLINE_S,
-    )
-    for line, (code, out, err) in zip(asked, json.loads(done.stdout), strict=True):
+    batch.stdin.write(json.dumps(words).encode() + b"\n")
+    batch.stdin.flush()
+    for line, (code, out, err) in zip(asked, json.loads(batch.stdout.readline()), strict=True):
         said = {"asked": line, "exit": code, **_form("out", base64.b64decode(out), known)}
         yield said | (_form("err", base64.b64decode(err), known) if err else {})
 
