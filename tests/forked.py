@@ -31,6 +31,7 @@ class Forks:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                env={"PATH": os.defpath, "LANG": "C.UTF-8"},  # what is fixed when an interpreter starts
                 cwd="/",
             )
 

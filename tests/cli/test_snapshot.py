@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.snapshot.forks import Forks, forks
+from tests.cli.snapshot.forks import Forks
 from tests.cli.snapshot.lines import ERRORS, EVERY, FORMS, JSON, QUIET, READERS
 from tests.cli.snapshot.record import (
     HERE,
@@ -24,13 +24,7 @@ from tests.cli.snapshot.record import (
     record,
     record_help,
 )
-from tests.cli.surface.scene import FIXED, scene
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[Forks]:
-    with forks(FIXED) as made:
-        yield made
+from tests.cli.surface.scene import scene
 
 
 @pytest.fixture(scope="module")
@@ -41,19 +35,19 @@ def readers() -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_command_prints_and_ends_as_accepted(name: str, request: pytest.FixtureRequest, forked: Forks) -> None:
+def test_a_command_prints_and_ends_as_accepted(name: str, request: pytest.FixtureRequest) -> None:
     shared = request.getfixturevalue("readers") if name in READERS else None
-    now = record(name, (JSON, QUIET, ERRORS), forked, shared)
+    now = record(name, (JSON, QUIET, ERRORS), Forks(), shared)
     changed = [found for form, text in now.items() if (found := difference(name, form, text))]
     if changed:
         pytest.fail("\n".join(changed), pytrace=False)
 
 
 @pytest.mark.parametrize("name", helps(), ids=lambda name: name or "orchctl")
-def test_help_is_what_was_accepted(name: str, forked: Forks) -> None:
+def test_help_is_what_was_accepted(name: str) -> None:
     path = help_path_of(name)
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if changed := changes(f"help/{path.name}", before, record_help(name, forked), name or "global"):
+    if changed := changes(f"help/{path.name}", before, record_help(name, Forks()), name or "global"):
         pytest.fail(changed, pytrace=False)
 
 

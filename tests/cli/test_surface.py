@@ -12,12 +12,12 @@ import click
 import pytest
 
 from orchctl.cli.main import ALIASES, COMMANDS, cli
-from tests.cli.snapshot.forks import Done, Forks, forks
+from tests.cli.snapshot.forks import Done, Forks
 from tests.cli.snapshot.lines import EVERY, READERS, TEXT, commands, options
 from tests.cli.snapshot.record import Stage, difference, installed, perform, stage_for
 from tests.cli.surface import TABLE
 from tests.cli.surface.row import Row
-from tests.cli.surface.scene import FIXED, NAMES, scene
+from tests.cli.surface.scene import NAMES, scene
 from tests.world import World
 
 TELL_ITSELF = ("supervisor status", "supervisor stop")  # that none runs is their answer
@@ -72,12 +72,6 @@ def test_every_option_and_every_documented_exit_code_has_a_row(name: str) -> Non
 
 
 @pytest.fixture(scope="module")
-def forked() -> Iterator[Forks]:
-    with forks(FIXED) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def readers() -> Iterator[Stage]:
     """What commands that change nothing look at."""
     with scene(agents=False) as made:
@@ -94,11 +88,11 @@ def _check(row: Row, done: Done) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY, ids=lambda name: f"subprocess-{name}")
-def test_every_row_ends_as_it_says(name: str, request: pytest.FixtureRequest, forked: Forks) -> None:
+def test_every_row_ends_as_it_says(name: str, request: pytest.FixtureRequest) -> None:
     """The first row is run by the installed program, the others in forks of one process; all print what they did."""
     shared = request.getfixturevalue("readers") if name in READERS else None
     with stage_for(name, shared) as stage:
-        now = perform(name, TEXT, stage, forked, _check, installed)
+        now = perform(name, TEXT, stage, Forks(), _check, installed)
     if changed := difference(name, TEXT, now):
         pytest.fail(changed, pytrace=False)
 

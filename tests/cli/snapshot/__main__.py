@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from tests.cli.snapshot.forks import forks
+from tests.cli.snapshot.forks import Forks
 from tests.cli.snapshot.lines import EVERY, READERS
 from tests.cli.snapshot.record import HERE, help_path_of, helps, path_of, record_help, write
-from tests.cli.surface.scene import FIXED, scene
+from tests.cli.surface.scene import scene
 
 
 def main(words: list[str]) -> None:
@@ -19,7 +19,7 @@ def main(words: list[str]) -> None:
     known = {name.replace(" ", "-"): name for name in EVERY}
     chosen = [known[word.replace(" ", "-")] for word in words] or EVERY
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(forks(FIXED))
+        server = Forks()
         readers = stack.enter_context(scene(agents=False)) if READERS.intersection(chosen) else None
         for name in chosen:
             write(name, server, readers)

@@ -36,6 +36,7 @@ _FORMS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"<pid> → \d+"), "<pid> → <pid>"),
     (re.compile(r"(?<=<pid>, for ).+"), "<duration>"),
     (re.compile(r"/shell/\w+-\w+"), "/shell/<script>"),
+    (re.compile(r"(?<=was ended after )[\d.]+ s"), "<duration>"),
     (re.compile(r"(?<=/\.)(\w+)\.\d+(?=')"), r"\1.<pid>"),
     (re.compile(r"^( +\d+ +\S+ +)\d+\.\d\d(?=  )", re.MULTILINE), r"\1<duration>"),  # history
     (re.compile(r"^(uptime|cpu|memory|io|pid)( +).+$", re.MULTILINE), r"\1\2<\1>"),  # info
