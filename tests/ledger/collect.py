@@ -39,7 +39,7 @@ def collected() -> list[str]:
 def main() -> int:
     """Print them as JSON, on the last line."""
     ids = Ids()
-    status = pytest.main(["--collect-only", "--long", "-qq", "-p", "no:xdist"], plugins=[ids])
+    status = pytest.main(["--collect-only", "--long", "-qq", "-n", "0"], plugins=[ids])
     print(f"\n{json.dumps(ids.found)}")
     return int(status)
 

@@ -84,7 +84,7 @@ class Clone:
 
     def run(self, tests: list[str], *, test_s: int = TEST_S) -> Outcome:
         """What becomes of these tests; nothing that they started lives on."""
-        options = ["-rfEp", "--tb=short", "-o", f"timeout={test_s}", "-p", "no:xdist", "-p", "no:cacheprovider"]
+        options = ["-rfEp", "--tb=short", "-o", f"timeout={test_s}", "-n", "0", "-p", "no:cacheprovider"]
         words = [self._python, "-m", "pytest", *options, *tests]
         said = f"{self._folder}/said"  # no pipe: what a mistake leaves running would hold it open
         with open(said, "wb") as file:
