@@ -26,24 +26,27 @@ class Forks:
     def __init__(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._server = subprocess.Popen(
+            subprocess.run(
                 [sys.executable, "-P", SERVER, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 env={"PATH": os.defpath, "LANG": "C.UTF-8"},  # what is fixed when an interpreter starts
                 cwd="/",
+                check=True,
             )
 
     def run(
         self, words: list[str], *, env: dict[str, str], cwd: str, stdin: bytes = b"", deadline_s: float
     ) -> subprocess.CompletedProcess[bytes]:
         """One command line to its end; `stdin` fits into a pipe."""
-        request = json.dumps({"words": words, "env": env, "cwd": cwd}).encode()
+        request = os.memfd_create("request")  # a packet would be too small for some
+        with open(request, "w", encoding="utf-8", closefd=False) as file:
+            json.dump({"words": words, "env": env, "cwd": cwd}, file)
         give, out, err, report = (os.pipe() for _ in range(4))
         os.write(give[1], stdin)
-        theirs = [give[0], out[1], err[1], report[1]]
-        socket.send_fds(self._channel, [request], theirs)
+        theirs = [request, give[0], out[1], err[1], report[1]]
+        socket.send_fds(self._channel, [b"run"], theirs)
         for fd in (give[1], *theirs):
             os.close(fd)
         found = _read_all((out[0], err[0], report[0]), time.monotonic() + deadline_s)
@@ -53,7 +56,6 @@ class Forks:
     def close(self) -> None:
         """The server ends when nobody can ask it any more."""
         self._channel.close()
-        self._server.wait()
 
 
 def _read_all(fds: tuple[int, ...], deadline: float) -> dict[int, bytes]:

@@ -1,9 +1,10 @@
 """A process that has every module of the command line imported, and forks one child per command line.
 
-Run as a script with the number of a socket; it imports nothing of the tests. A request is one packet with a JSON
-object (`words`, `env`, `cwd`) and four descriptors: stdin, stdout, stderr, and a pipe that gets the child's pid on a
-line and, when it has ended, its status as `waitpid` gives it. Each child has an address space, an environment and
-signal handlers of its own, and a parent that does nothing but wait for it, so that any number run side by side.
+Run as a script with the number of a socket; it imports nothing of the tests. A request is one packet with five
+descriptors: a file with a JSON object (`words`, `env`, `cwd`), stdin, stdout, stderr, and a pipe that gets the child's
+pid on a line and, when it has ended, its status as `waitpid` gives it. Each child has an address space, an environment
+and signal handlers of its own, and a parent that does nothing but wait for it, so that any number run side by side.
+The server is no child of whoever starts it: tests look at their children, and end them. It ends when nobody can ask it.
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ def serve(channel: socket.socket) -> list[str] | None:
     """In a child, the words of its command; in the server, None when nobody asks any more."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that wait for commands are not waited for
     while True:
-        packet, fds, _, _ = socket.recv_fds(channel, 1 << 20, 4)
+        packet, fds, _, _ = socket.recv_fds(channel, 16, 5)
         if not packet:
             return None
         if os.fork() == 0:
             channel.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            return _attend(json.loads(packet), fds)
+            return _attend(*fds)
         for fd in fds:
             os.close(fd)
 
 
-def _attend(request: dict[str, Any], fds: list[int]) -> list[str]:
+def _attend(request: int, *fds: int) -> list[str]:
     """Fork the command and wait for it; in the command, its words."""
     *streams, report = fds
     child = os.fork()
     if child == 0:
         os.close(report)
-        return _become(request, streams)
+        return _become(json.loads(os.pread(request, os.fstat(request).st_size, 0)), streams, request)
     for fd in streams:
         os.close(fd)
     os.write(report, b"%d\n" % child)
@@ -62,8 +63,9 @@ def _attend(request: dict[str, Any], fds: list[int]) -> list[str]:
     os._exit(0)
 
 
-def _become(request: dict[str, Any], streams: list[int]) -> list[str]:
+def _become(request: dict[str, Any], streams: list[int], file: int) -> list[str]:
     """Take over the streams, the environment and the directory."""
+    os.close(file)
     for number, fd in enumerate(streams):
         os.dup2(fd, number)
         os.close(fd)
@@ -75,6 +77,9 @@ def _become(request: dict[str, Any], streams: list[int]) -> list[str]:
 
 
 if __name__ == "__main__":
+    if os.fork():
+        os._exit(0)
+    os.setsid()
     preload()
     gc.collect()
     gc.freeze()
