@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ledger import IDS, MOVED, BadLine, Moves, problems, read_ids, read_moves, write_ids
+from tests.ledger import IDS, MOVED, BadLine, Moves, places, problems, read_ids, read_moves, write_ids
 from tests.ledger.collect import collected
 
 A, B, C = "tests/test_a.py", "tests/test_b.py", "tests/new/test_c.py"
@@ -17,7 +17,13 @@ def _moves(*lines: str) -> Moves:
 def test_every_test_is_in_the_ledger_and_every_test_of_the_ledger_is_somewhere() -> None:
     ledger = read_ids(IDS.read_text(encoding="utf-8"))
     found = problems(ledger, read_moves(MOVED.read_text(encoding="utf-8")), collected())
-    assert found == []
+    assert not found, "\n".join(found)
+
+
+def test_a_test_is_in_its_function_class_file_and_folders() -> None:
+    held = ["tests/new/test_c.py::G::test_x[a::b/c[1]]", f"{C}::G::test_x", f"{C}::G", C, "tests/new/", "tests/"]
+    assert places(held[0]) == held
+    assert places("tests/new/") == held[-2:]
 
 
 @pytest.mark.parametrize(

@@ -58,36 +58,45 @@ class Moves:
             test = new if "[" in new else new + test[len(old) :]
         return test
 
-    def leads_somewhere(self, place: str, collected: set[str]) -> bool:
-        """Whether a test is collected in `place` or in one to which it or a part of it moved, or was removed there."""
+    def leads_somewhere(self, place: str, living: set[str]) -> bool:
+        """Whether `place`, or one to which it or a part of it moved, is among the living; or a part was removed."""
         seen: set[str] = set()
         ahead = [place]
         while ahead:
             here = ahead.pop()
-            if here.startswith(REMOVED) or any(_holds(here, test) for test in collected):
+            if here.startswith(REMOVED) or here in living:
                 return True
             if here not in seen:
                 seen.add(here)
-                ahead += [new for old, new in self.lines.items() if _holds(here, old)]
-                ahead += [new + here[len(old) :] for old, new in self.lines.items() if _holds(old, here)]
+                ahead += [new for old, new in self.lines.items() if here in places(old)]
+                ahead += [self.lines[old] + here[len(old) :] for old in places(here) if old in self.lines]
         return False
 
-    def _line_for(self, place: str) -> str | None:
+    def _line_for(self, test: str) -> str | None:
         """The most particular line."""
-        return max((old for old in self.lines if _holds(old, place)), key=len, default=None)
+        return next((place for place in places(test) if place in self.lines), None)
 
 
-def _holds(place: str, test: str) -> bool:
-    """Whether a test, or a place, is in a place: a folder, a file, a function or a test."""
-    if not test.startswith(place):
-        return False
-    rest = test[len(place) :]
-    return not rest or place.endswith("/") or rest.startswith(("::", "["))
+def places(test: str) -> list[str]:
+    """A test, or a place, and every place that it is in: its function, class, file and folders; the smallest first."""
+    found = [test]
+    name, bracket, _ = test.partition("[")
+    if bracket:
+        found.append(name)
+    while "::" in name:
+        name = name.rpartition("::")[0]
+        found.append(name)
+    while "/" in (name := name.removesuffix("/")):
+        name = name.rpartition("/")[0] + "/"
+        found.append(name)
+    return found
 
 
 def problems(ledger: Iterable[str], moves: Moves, collected: Iterable[str]) -> list[str]:
     """What is wrong, each with what to do about it."""
     known, there = set(ledger), set(collected)
+    told_of = {place for test in known for place in places(test)}
+    living = {place for test in there for place in places(test)}
     found = [
         f"{test} is not collected, and moved.txt does not say what became of it"
         for test in sorted(known)
@@ -95,9 +104,9 @@ def problems(ledger: Iterable[str], moves: Moves, collected: Iterable[str]) -> l
     ]
     found += [f"{test} is not in the ledger: python -m tests.ledger" for test in sorted(there - known)]
     for old, new in moves.lines.items():
-        if not any(_holds(old, test) for test in known):
+        if old not in told_of:
             found.append(f"moved.txt: {old} names nothing that is in the ledger")
-        if not new.startswith(REMOVED) and not moves.leads_somewhere(new, there):
+        if not moves.leads_somewhere(new, living):
             found.append(f"moved.txt: {old} -> {new}, where no test is")
     return found
 
