@@ -60,7 +60,9 @@ def sessions(world: World) -> dict[str, str]:
         for name in ("gone", "forbidden"):
             client.spawn([f"{program}-{name}"], name=name, managed_by="other").wait()
         live = client.spawn(["sleep", "1000"], name="live").id
-        client.spawn(["bash"], name="shell", cwd=f"{world.folder}/repo").exec("true")
+        shell = client.spawn(["bash"], name="shell", cwd=f"{world.folder}/repo")
+        client.wait_for("shell", "prompt", timeout_s=60)  # or else the command may begin before the state is live
+        shell.exec("true")
         client.spawn(["cat"], name="cat")
         client.spawn(["sleep", "1000"], name="pipe", pty=False)
         client.spawn(["true"], name="done", managed_by="user:done").wait()
