@@ -24,7 +24,7 @@ NAMES = (*AGENTS, "live", "shell", "cat", "pipe", "done", "killed", "ended", "go
 def surroundings(world: World) -> Iterator[None]:
     """Make the environment of this process what `world` runs its commands in."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name not in world.env]:
+        for name in list(os.environ):  # all of them, so that the order is ours too
             patch.delenv(name)
         for name, value in world.env.items():
             patch.setenv(name, value)
