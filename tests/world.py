@@ -99,7 +99,14 @@ class World:
                     client.stop_supervisor(kill=True)
             except (OrchctlError, OSError):  # it is another user's, or not to be reached: a command says more
                 stopped = self.run("supervisor", "stop", "--kill")
-        until(lambda: not processes_of(self.folder), lambda: f"{stopped} left {self._left()}")
+        known = list[int]()
+        until(lambda: self._are_gone(known), lambda: f"{stopped} left {self._left()}")
+
+    def _are_gone(self, known: list[int]) -> bool:
+        """Whether nothing is left; all processes are looked through only when those that are known have ended."""
+        if not any(_read_where_some(f"/proc/{pid}/cmdline") for pid in known):
+            known[:] = processes_of(self.folder)
+        return not known
 
     def _left(self) -> list[str]:
         """What a person needs to know of processes that should not be there."""
@@ -148,11 +155,12 @@ def processes_of(folder: str) -> list[int]:
 def until(
     holds: Callable[[], object], message: str | Callable[[], str] = "it never happened", deadline_s: float = DEADLINE_S
 ) -> None:
-    """Wait for something that gives no event of its own, with a deadline."""
-    end = time.monotonic() + deadline_s
+    """Wait for something that gives no event of its own, with a deadline; looking slows down what is waited for."""
+    end, pause_s = time.monotonic() + deadline_s, 0.005
     while not holds():
         assert time.monotonic() < end, message() if callable(message) else message
-        time.sleep(0.01)
+        time.sleep(pause_s)
+        pause_s = min(0.05, 1.3 * pause_s)
 
 
 def interrupt_twice(running: subprocess.Popen[bytes]) -> None:
