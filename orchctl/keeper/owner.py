@@ -10,6 +10,9 @@ import select
 from orchctl.core import layout, owner
 from orchctl.keeper.tree import start_ticks
 
+# What pidfd_open says of a number that nobody has, or that is by now a thread's of another process: kernels differ
+NO_PROCESS = (errno.ESRCH, errno.EINVAL, errno.ENOENT)
+
 
 def clear_up(root: str) -> None:
     """Take the whole directory away, if it names an owner and that has ended."""
@@ -28,7 +31,7 @@ def _lives(found: owner.Owner) -> bool:
     try:
         pidfd = os.pidfd_open(found.pid)
     except OSError as error:
-        return error.errno != errno.ESRCH
+        return error.errno not in NO_PROCESS
     try:
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)

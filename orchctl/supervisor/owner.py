@@ -11,6 +11,7 @@ import logging
 import os
 
 from orchctl.core import layout, owner
+from orchctl.keeper.owner import NO_PROCESS
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.handlers.kills import end_all
 
@@ -45,8 +46,10 @@ def _read(root: str) -> owner.Owner | None:
 async def _end_of(found: owner.Owner) -> None:
     try:
         pidfd = os.pidfd_open(found.pid)
-    except ProcessLookupError:
-        return
+    except OSError as error:
+        if error.errno in NO_PROCESS:
+            return
+        raise
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     try:
         if _ticks(found.pid) == found.ticks:  # else its number is somebody else's by now

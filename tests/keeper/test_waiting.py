@@ -42,8 +42,15 @@ class Seen:
             shown += os.read(self.shared.master, 65536)
 
     def becomes(self, kernel: str) -> dict[str, Any]:
-        until(lambda: self.kernel() == kernel, f"it is {self.look()}, never {kernel}")
-        return self.look()
+        """The second of two looks that agree: a program on its way there may look like it for a moment."""
+        looks = [self.look(), self.look()]
+
+        def settled() -> bool:
+            looks[:] = [looks[1], self.look()]
+            return [one["kernel"] for one in looks] == [kernel, kernel]
+
+        until(settled, lambda: f"it is {looks[1]}, never {kernel}")
+        return looks[1]
 
 
 @contextlib.contextmanager
