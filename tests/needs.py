@@ -24,6 +24,7 @@ CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.
 COMPLETION = "/usr/share/bash-completion/bash_completion"
 SKIPPED = "needs "  # how the reason of every such skip begins
 _CLONE_NEWNS, _CLONE_NEWPID = 0x00020000, 0x20000000
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,17 @@ def _root() -> bool:
 
 
 def _may_unshare() -> bool:
-    """Whether a child of ours gets namespaces of its own: containers often refuse them to root too."""
+    """Whether a child of ours gets namespaces of its own: containers often refuse them to root too.
+
+    In a chroot whose top is no mount point, what unshare(1) does next fails.
+    """
     if not _root():
         return False
     pid = os.fork()
     if pid == 0:
-        os._exit(0 if ctypes.CDLL(None).unshare(_CLONE_NEWNS | _CLONE_NEWPID) == 0 else 1)
+        libc = ctypes.CDLL(None)
+        apart = libc.unshare(_CLONE_NEWNS | _CLONE_NEWPID) == 0
+        os._exit(0 if apart and libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) == 0 else 1)
     return os.waitpid(pid, 0)[1] == 0
 
 

@@ -80,6 +80,7 @@ class Machine:
             file.write("[global]\n" + "".join(f"{name} = {value}\n" for name, value in settings.items()))
         for path in (CERTIFICATES, "/etc/resolv.conf", "/etc/hosts"):
             shutil.copyfile(path, self.folder + path)
+        subprocess.run(["mount", "--bind", self.folder, self.folder], check=True)  # a machine's root is a mount point
         self._mount("--types", "proc", "proc", "/proc")
         self._mount("--rbind", "/dev", "/dev")
         self._mount("--rbind", "/sys", "/sys")
