@@ -11,6 +11,7 @@ import pytest
 from tests.core.lease_checker import Checker, Design, Scope
 
 
+@pytest.mark.long  # a million states, and most of a minute; the smaller scopes below are always looked through
 def test_no_state_of_three_clients_six_grants_and_three_crashes_is_wrong() -> None:
     checker = Checker(Design(), Scope())
     states = checker.run()
