@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchctl.core import shell_options
 from orchctl.core.shell import Shell
 from orchctl.core.shell_bash import Bash
 from orchctl.core.shell_fish import Fish
@@ -24,11 +25,10 @@ _PROGRAMS = {
     "busybox": "busybox",
 }
 _APPLETS = ("sh", "ash")
-_OPTIONS = ((), ("-i",), ("-l",), ("--login",), ("-li",), ("-il",), ("-l", "-i"), ("-i", "-l"))
 
 
 def known(command: Sequence[str], real_name: str | None = None) -> str | None:
-    """The shell's kind, if `command` is nothing but a shell that can be integrated.
+    """The shell's kind, if `command` is nothing but a shell at a prompt, with or without options.
 
     `real_name` is what the file is called after all links: on one system `sh` is dash, on another bash.
     """
@@ -39,7 +39,7 @@ def known(command: Sequence[str], real_name: str | None = None) -> str | None:
     elif name == "busybox":
         return None
     kind = _kind(name, real_name)
-    return kind if kind in _KINDS and rest in _OPTIONS else None
+    return kind if kind in _KINDS and shell_options.parse(kind, rest) is not None else None
 
 
 def _kind(name: str, real_name: str | None) -> str | None:

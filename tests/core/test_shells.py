@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.core.shell import is_login, program
+from orchctl.core.shell_options import Options, parse
 from orchctl.core.shells import known, named
 
 PROPERTY = settings(deadline=None, max_examples=100)
@@ -27,9 +28,10 @@ def test_it_does_not_matter_where_a_shell_lies(name: str, folder: str, rest: lis
 @PROPERTY
 @given(names, st.lists(words, min_size=1, max_size=4))
 def test_a_shell_that_is_asked_for_more_than_a_prompt_is_a_plain_command(name: str, rest: list[str]) -> None:
+    """It may have options, but nothing that is to be run."""
     if known([name, *rest]):
-        assert set(rest) <= set(OPTIONS)
-        assert is_login([name, *rest]) == (rest != ["-i"])
+        assert not {"-c", "script", "bash", ""} & set(rest)
+        assert all(word.startswith(("-", "+")) for word in rest if word not in ("x", "posix"))
 
 
 @PROPERTY
@@ -83,9 +85,22 @@ def test_a_name_that_many_shells_have_is_what_the_file_really_is(
         ([""], None),
         (["rbash"], "bash"),
         (["bash", "-c", "true"], "bash"),
-        (["bash", "--norc"], "bash"),
-        (["zsh", "-f"], "zsh"),
-        (["fish", "-N"], "fish"),
+        (["bash", "-ec", "true"], "bash"),
+        (["bash", "-s"], "bash"),
+        (["bash", "--norc", "script"], "bash"),
+        (["bash", "-o"], "bash"),
+        (["bash", "--rcfile"], "bash"),
+        (["bash", "--", "script"], "bash"),
+        (["bash", "-r"], "bash"),
+        (["bash", "+i"], "bash"),
+        (["bash", "--unheard-of"], "bash"),
+        (["zsh", "-fc", "true"], "zsh"),
+        (["zsh", "-o", "sh_instdin"], "zsh"),
+        (["zsh", "--emulate", "sh"], "zsh"),
+        (["fish", "-c", "true"], "fish"),
+        (["fish", "-C"], "fish"),
+        (["fish", "script"], "fish"),
+        (["mksh", "-n"], "mksh"),
         (["busybox"], "busybox"),
         (["busybox", "ls"], "busybox"),
         (["dash", "script"], "dash"),
@@ -99,3 +114,24 @@ def test_a_dash_in_front_of_a_name_asks_for_a_login_shell_and_is_no_part_of_the_
     assert (is_login(["-zsh"]), program(["-zsh"])) == (True, "zsh")
     assert (is_login(["/bin/-zsh"]), program(["/bin/-zsh"])) == (True, "/bin/zsh")
     assert (is_login(["/-a/zsh"]), program(["/-a/zsh"])) == (False, "/-a/zsh")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "expected"),
+    [
+        ("bash", ["-eux", "-o", "pipefail"], Options(words=("-eu", "-o", "pipefail"), late="x")),
+        (
+            "bash",
+            ["-x", "--norc", "--noediting", "-O", "extglob"],
+            Options(words=("--noediting", "-O", "extglob"), late="x", no_rc=True),
+        ),
+        ("bash", ["--rcfile", "f", "-il"], Options(rc_file="f")),
+        ("bash", ["--posix", "--noprofile", "+x", "--"], Options(words=("+x",), posix=True, no_profile=True)),
+        ("zsh", ["-fo", "xtrace", "-ie"], Options(words=("-e",), late="x", no_rc=True)),
+        ("zsh", ["-oauto_cd", "--no-rcs"], Options(words=("-o", "auto_cd"), no_rc=True)),
+        ("dash", ["-lie"], Options(words=("-e",))),
+        ("fish", ["-N", "-i", "--init-command=x", "-C", "y"], Options(words=("-N", "--init-command=x", "-C", "y"))),
+    ],
+)
+def test_what_becomes_of_each_option(kind: str, words: list[str], expected: Options) -> None:
+    assert parse(kind, words) == expected
