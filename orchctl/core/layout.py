@@ -18,6 +18,8 @@ SERVER = "server.json"  # of an agent server: what its backend has to know again
 HEARD = "heard"  # of an agent server that is not heard on its stdout: what its backend fetched, in segments
 STDERR = "stderr.log"  # of an agent server
 SHELL = "shell"  # what its shell sources
+STDOUT_FIFO, STDERR_FIFO = "p", "q"  # below that, with a command's id: where a command with pipes writes
+STDOUT_FILE, STDERR_FILE = "o", "e"  # the same: what it wrote
 
 
 def segment(offset: int) -> str:
