@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import shlex
 import shutil
 import socket
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from orchctl.core import extras
 from tests.cli.doctoring import Visit, as_user
 from tests.needs import needs
-from tests.world import World, processes_of, until
+from tests.readme import README
+from tests.world import ORCHCTL, World, processes_of, until
 
 NOBODY = as_user(65534)
 
@@ -27,6 +33,19 @@ def test_an_old_kernel_is_a_problem(world: World) -> None:
     assert "with pidfd, splice and subreaper" in Visit(world).one("kernel", "ok")["what"]
     visit = Visit(world, "setarch", platform.machine(), "--uname-2.6")
     assert "5.10 is the oldest" in visit.one("kernel", "problem")["what"]
+
+
+@needs("namespaces")
+def test_without_proc_nothing_starts_and_the_way_out_is_named(world: World) -> None:
+    hidden = _shell("umount -l /proc")
+    visit = Visit(world, *hidden)
+    assert visit.one("kernel", "problem")["fix"] == "mount -t proc proc /proc"
+    words = [*hidden, ORCHCTL, "spawn", "--json", "true"]
+    done = subprocess.run(words, env=world.env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (8, "")
+    told = json.loads(done.stderr)
+    assert (told["code"], told["message"].rpartition(": ")[2]) == ("no-proc", "mount -t proc proc /proc")
+    assert world.ok("list", "-a", "-q") == ""
 
 
 @pytest.mark.parametrize(
@@ -250,11 +269,17 @@ def test_shells_are_found_and_the_default_must_be_one_that_can_be_run(world: Wor
 
 
 def test_optional_parts_are_known_by_their_modules(world: World) -> None:
-    before = Visit(world).of("extras")
-    assert len(before) == 4
-    folder = Path(world.folder, "modules")
-    for name in ("starlette", "uvicorn", "websockets"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "__init__.py").touch()
-    found = [one for one in Visit(world, PYTHONPATH=str(folder)).of("extras") if one["what"].startswith("web")]
-    assert [(one["level"], one["what"]) for one in found] == [("ok", "web: starlette, uvicorn, websockets")]
+    assert [(one["level"], one["what"]) for one in Visit(world).of("extras")] == [("ok", "screen: pyghostty")]
+    folder = Path(world.folder, "without")
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text('import sys\nsys.modules["pyghostty"] = None\n')
+    finding = Visit(world, PYTHONPATH=str(folder)).one("extras", "note")
+    assert finding["what"] == "screen: not installed: pyghostty"
+    assert shlex.split(finding["fix"]) == [sys.executable, "-m", "pip", "install", "pyghostty>=0.1.3,<0.2"]
+
+
+def test_an_extra_is_declared_as_it_is_recommended() -> None:
+    project = tomllib.loads(README.with_name("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {name: needed for name, needed in project["optional-dependencies"].items() if name not in ("dev", "all")}
+    assert declared == {name: [needed] for name, needed in extras.REQUIREMENTS.items()}
+    assert project["optional-dependencies"]["all"] == [f"orchctl[{','.join(extras.MODULES)}]"]

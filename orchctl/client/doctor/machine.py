@@ -23,7 +23,9 @@ FEW_TERMINALS = 16
 
 
 def check_kernel(_: Case) -> Iterator[Finding]:
-    """Its age, and what is used of it."""
+    """Check its age, the calls that are used, and /proc."""
+    if not os.path.exists("/proc/self/stat"):
+        yield problem(KERNEL, "/proc is not mounted; no supervisor starts without it", "mount -t proc proc /proc")
     release = os.uname().release
     found = re.match(r"(\d+)\.(\d+)", release)
     if sys.platform != "linux":

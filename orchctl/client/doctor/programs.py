@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pwd
 import re
@@ -12,17 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from orchctl.client.doctor.finding import Case, Finding, note, ok, problem, warning
 from orchctl.client.doctor.running import run
-from orchctl.core import shells
+from orchctl.core import extras, shells
 
 SHELLS, HARNESS, EXTRAS = "shells", "harness", "extras"
 ALL_SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "busybox")
 HARNESSES = {"opencode": "opencode-ai", "codex": "@openai/codex", "claude": "@anthropic-ai/claude-code"}  # npm's names
-PARTS = {
-    "screen": ("pyghostty",),
-    "tui": ("textual",),
-    "web": ("starlette", "uvicorn", "websockets"),
-    "fast": ("uvloop",),
-}
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
@@ -65,11 +58,10 @@ def check_harnesses(case: Case) -> Iterator[Finding]:
 
 
 def check_extras(_: Case) -> Iterator[Finding]:
-    """Parts that are installed on demand."""
-    for extra, modules in PARTS.items():
-        missing = [name for name in modules if importlib.util.find_spec(name) is None]
-        if missing:
-            yield note(EXTRAS, f"{extra}: {', '.join(missing)} is not installed", f"pip install 'orchctl[{extra}]'")
+    """Check which optional parts are installed."""
+    for extra, modules in extras.MODULES.items():
+        if absent := extras.missing(extra):
+            yield note(EXTRAS, f"{extra}: not installed: {', '.join(absent)}", extras.install_command(extra))
         else:
             yield ok(EXTRAS, f"{extra}: {', '.join(modules)}")
 
