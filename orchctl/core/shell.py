@@ -20,8 +20,12 @@ TAG = "x6973-"  # in the name of every file that is typed about; keeps those lin
 ESC, BEL = "\x1b", "\x07"
 # First on a command's own line 1: the mark of its start, which gives the status before it back.
 PREFIX = "{ __oc_c&&:;} 2>/dev/null;"
-PREFIXES = (PREFIX, "__oc_c&&:;")
+# What a shell shows with a first line that does not parse, and that is no part of it.
+OWN_PREFIX = re.compile(
+    rb"\{ __oc_c&&:;\} 2>/dev/null;|__oc_c&&:;|\{ \\builtin printf '\\e\]6973;[^\n]*?\} 2>/dev/null;"
+)
 MISSING_FOLDER = 125
+NEEDS_LAST_WORD = re.compile(r"\$_(?!\w)|\$\{[#!]?_(?!\w)")  # a text that looks at the last word of the one before
 # Words and signs without which a text is complete by itself, whatever it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./ \n;-]*\Z")
 _OPENERS = re.compile(r"\b(?:for|while|until|if|then|else|elif|do|case|in|select|function|coproc|time)\b")
@@ -40,7 +44,8 @@ class Order:
     """One command for one session's shell; `stdin` None leaves it the terminal, `apart` splits its output.
 
     `complete`: the shell takes the text as it is, so that a line after it is a new command. `flags` are
-    the shell's option letters at its prompt, where it can tell them.
+    the shell's option letters at its prompt, where it can tell them; `status` the one that the text is to find,
+    None if nobody knows it, `pipestatus` those of the parts of a pipe, and `last_word` what `$_` is.
     """
 
     nonce: str
@@ -53,6 +58,9 @@ class Order:
     apart: tuple[str, str] | None = None
     complete: bool = False
     flags: str = ""
+    status: int | None = None
+    pipestatus: tuple[int, ...] = ()
+    last_word: str = ""
 
     @property
     def path(self) -> str:
@@ -62,10 +70,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The file that is sourced, and the command's own that it sources in turn."""
+    """The file that is sourced; the command's own, where that sources it in turn; and one that is sourced last."""
 
     wrapper: str
     command: str
+    last: str = ""
 
 
 class Shell(Protocol):
@@ -89,6 +98,9 @@ class Shell(Protocol):
     def start_up(self, nonce: str, folder: str, command: Sequence[str]) -> dict[str, str]:
         """The private start-up files: the user's own run first."""
 
+    def kept_files(self, nonce: str, folder: str) -> dict[str, str]:
+        """Those of them that commands source too: a shell that an older version started gets them anew."""
+
     def argv(self, folder: str, command: Sequence[str]) -> list[str]:
         """How it is started with them."""
 
@@ -107,8 +119,11 @@ class Shell(Protocol):
     def one_command(self, order: Order) -> Files:
         """The files for one command."""
 
-    def typed_line(self, folder: str, exec_id: str) -> str:
-        """What is typed: short whatever the command is, and with a space in front."""
+    def typed_line(self, folder: str, exec_id: str, *, own_stdin: bool = False) -> str:
+        """What is typed: short whatever the command is, and with a space in front.
+
+        `own_stdin`: the command's input is not /dev/null, but what its files say, or the terminal.
+        """
 
     def exit_code(self, status: int) -> int:
         """What others are told of a status that the shell has."""
@@ -137,6 +152,11 @@ def program(command: Sequence[str]) -> str:
     return f"{folder}{slash}{name.removeprefix('-')}"
 
 
+def set_late(letters: str) -> str:
+    """The last words of a start-up file: options that would show or export what stands before them."""
+    return f"set -{letters}\n" if letters else ""
+
+
 def own_files(*, login: bool, default: str = "") -> str:
     """For shells that find their start-up file by ENV: the user's ENV is put back, and what it names is run.
 
@@ -156,6 +176,27 @@ def pointed_by_env(file: str, env: Mapping[str, str]) -> dict[str, str]:
     """The environment that makes such a shell run `file`; shells expand what they find in ENV."""
     kept = {"__OC_ENV": env["ENV"]} if "ENV" in env else {}
     return {**env, **kept, "ENV": re.sub(r'([\\$`"])', r"\\\1", file)}
+
+
+def restored_pipe(order: Order, *, quiet: str = "", fails: bool | None = None) -> str:
+    """For bash and zsh: gives the statuses of a pipe back, and its own with them, if that says not all.
+
+    What fails here is no failure to a trap or to `set -e`. `fails`: whether a pipe fails with any part of it; None
+    leaves the question to the shell. `quiet` is put after each part.
+    """
+    if order.pipestatus in ((), (order.status,)):
+        return ""
+    pipe = "|".join(f"(exit {status}){quiet}" for status in order.pipestatus)
+    last = order.pipestatus[-1]
+    failed = next((status for status in reversed(order.pipestatus) if status), 0)
+    possible = {True: (failed,), False: (last,), None: (last, failed)}[fails]
+    if not any(order.status in (one, int(not one)) for one in possible):
+        return ""
+    plain, failing = ("" if order.status == one else "! " for one in (possible[0], possible[-1]))  # or a negation
+    restored = f"{plain}{pipe}"
+    if plain != failing:
+        restored = f"if [[ -o pipefail ]];then {failing}{pipe};else {plain}{pipe};fi"
+    return f"{restored}{'&&:' if order.status else ''};"
 
 
 def typed_path(path: str) -> str:

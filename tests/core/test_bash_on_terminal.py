@@ -13,7 +13,18 @@ from hypothesis import given
 from orchctl.core.execution import End, Execution
 from orchctl.core.marks import whole_marks
 from orchctl.core.shell import TAG, Order
-from tests.core.test_bash import BASH, EXEC_ID, NONCE, PROPERTY, folder_called, folders, parses, variables, write
+from tests.core.test_bash import (
+    BASH,
+    EXEC_ID,
+    NONCE,
+    PROPERTY,
+    folder_called,
+    folders,
+    parsed,
+    parses,
+    variables,
+    write,
+)
 from tests.world import DEADLINE_S
 
 
@@ -36,13 +47,16 @@ def on_terminal(script: str, home: str) -> bytes:
 def run(folder: str, text: str, *, times: int = 1, **options: Any) -> tuple[End, bytes]:
     """The end and the output of a command whose files are made as a supervisor makes them."""
     complete = not BASH.needs_parsing(text, "") or parses(text)
+    complete = complete and not ("<<" in text and parsed(text).stderr)
     files = BASH.one_command(
         Order(nonce=NONCE, folder=folder, exec_id=EXEC_ID, text=text, complete=complete, **options)
     )
     write(f"{folder}/heal", BASH.start_up(NONCE, folder, ["bash"])["heal"])
     write(f"{folder}/c{EXEC_ID}", files.command)
+    write(f"{folder}/b{EXEC_ID}", files.last)
     write(f"{folder}/{TAG}{EXEC_ID}", files.wrapper)
-    shown = on_terminal("\n".join([BASH.typed_line(folder, EXEC_ID)] * times), folder)
+    line = BASH.typed_line(folder, EXEC_ID, own_stdin=options.get("stdin", "/dev/null") != "/dev/null")
+    shown = on_terminal("\n".join([line] * times), folder)
     execution = Execution(EXEC_ID, 0)
     ends = [end for mark in whole_marks(NONCE, shown, 0) if (end := execution.take(mark)) is not None]
     assert len(ends) == 1, shown
@@ -102,10 +116,10 @@ def test_output_can_be_kept_apart() -> None:
 
 def test_in_a_folder_that_is_not_there_nothing_is_run() -> None:
     with folder_called("shell") as folder:
-        end, shown = run(folder, "echo hi", cwd="/nowhere")
+        end, shown = run(folder, "echo it-ran", cwd="/nowhere")
     assert (end.exit_code, end.ran) == (125, False)
     assert b"/nowhere" in shown
-    assert b"hi" not in shown
+    assert b"it-ran" not in shown
 
 
 def test_a_line_that_is_typed_twice_runs_its_command_once() -> None:

@@ -97,7 +97,8 @@ def test_a_shell_that_shows_what_it_reads_makes_no_mark_by_it(kind: str) -> None
 def test_the_text_begins_on_the_files_first_line(kind: str) -> None:
     for flags in ("", "x", "e"):
         order = Order(nonce=NONCE, folder="/f", exec_id="0badcafe", text="one\ntwo", complete=True, flags=flags)
-        first, second, *_ = named(kind).one_command(order).command.split("\n")
+        files = named(kind).one_command(order)
+        first, second, *_ = (files.command or files.wrapper).split("\n")
         assert first.endswith("one")
         assert second == "two"
 
