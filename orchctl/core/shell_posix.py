@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from orchctl.core import shell_options
 from orchctl.core.shell import (
     BEL,
     ESC,
@@ -26,6 +27,7 @@ from orchctl.core.shell import (
     plainly_complete,
     pointed_by_env,
     program,
+    set_late,
 )
 from orchctl.model.lazily import dataclass
 
@@ -36,6 +38,12 @@ _OWN_END = re.compile(r"<<|\bset\s+-\w*v|\bverbose\b")
 _BACK = '\\command cd -- "$__oc_w";OLDPWD=$__oc_o;__oc_w='
 # Under `set -e` a status other than 0 would end the shell.
 _RETURN = 'case $- in *e*) \\return 0;;esac;\\return "$__oc_s"'
+
+# Where the shell exports every variable: ours are made anew, as long as it does not.
+_UNEXPORTED = [
+    "\\set +a;\\unset __oc_r",
+    *(f"__oc_r=${{__oc_{one}-}};\\unset __oc_{one};__oc_{one}=$__oc_r" for one in "sklendwoq"),
+]
 
 # ksh gives a prompt to whoever has none only after its start-up files, and then finds ours.
 _DEFAULTS = """\
@@ -66,12 +74,17 @@ class Posix:
     def start_up(self, nonce: str, folder: str, command: Sequence[str]) -> dict[str, str]:
         """One file that ENV names, and one that puts the mark into the prompt."""
         rc = own_files(login=is_login(command), default=self.file) + self._own_history(folder)
-        return {"rc": rc + f"\\. {shlex.quote(f'{folder}/heal')}\n", "heal": self._heal(nonce)}
+        rc += f"\\. {shlex.quote(f'{folder}/heal')}\n" + set_late(shell_options.of(self.name, command).late)
+        return {"rc": rc, "heal": self._heal(nonce)}
+
+    def kept_files(self, nonce: str, folder: str) -> dict[str, str]:
+        """None: commands bring what they need."""
+        return {}
 
     def argv(self, folder: str, command: Sequence[str]) -> list[str]:
         """A login shell reads its profile through our file."""
-        applet = [word for word in command[1:2] if not word.startswith("-")]
-        return [program(command), *applet, "-i"]
+        applet = [word for word in command[1:2] if not word.startswith(("-", "+"))]
+        return [program(command), *applet, *shell_options.of(self.name, command).words, "-i"]
 
     def environment(self, folder: str, env: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
         """Pointed to our file."""
@@ -101,26 +114,28 @@ class Posix:
         assignments = "".join(f"{name}={always_quoted(value)} " for name, value in order.env.items())
         # before a special builtin assignments would stay, unless it is run by `command`
         dot = "\\command ." if assignments else "\\."
+        export = "\\set -a;" if "a" in order.flags else ""
+        run = f"{export}{assignments}{dot} {shlex.quote(order.path)}{redirect}"
         balanced = order.text.count("((") == order.text.count("))")  # mksh takes the end of a text for that of a sum
-        complete = order.complete and balanced and not _OWN_END.search(order.text)
+        complete = order.complete and balanced and "v" not in order.flags and not _OWN_END.search(order.text)
         if self.traces_all and complete and ("x" in order.flags or _TRACE.search(order.text)):
-            return self._traced(order, f"{assignments}{dot} {shlex.quote(order.path)}{redirect}")
+            return self._traced(order, run, export)
         tell = self._tell(order, "D", "$__oc_s")
         wait = f"case ${{__oc_q-}} in '') __oc_s=$__oc_r;{tell};;esac"
         take = f"__oc_r=$?;{{ {wait};}} 2>/dev/null" if self.typed_status else f"{{ __oc_r=$?;{wait};}} 2>/dev/null"
-        body = f"{assignments}{dot} {shlex.quote(order.path)}{redirect};{take}"
+        body = f"{run};{take}"
         if order.cwd is not None:
             missing = f"{{ {self._tell(order, 'D', str(MISSING_FOLDER))};}} 2>/dev/null"
             body = (
                 f"__oc_w=$PWD __oc_o=${{OLDPWD-}};\\command cd -- {shlex.quote(order.cwd)} || "
-                f"{{ {missing};__oc_w= __oc_s={MISSING_FOLDER};{_RETURN};}};__oc_d=$PWD;{body};{_BACK}"
+                f"{{ {missing};__oc_w= __oc_s={MISSING_FOLDER};{export}{_RETURN};}};__oc_d=$PWD;{body};{_BACK}"
             )
         own = f"__oc_e=$__oc_s;{tell};__oc_q=1"
         end = f"__oc_s=$?;{{ {own};}} 2>/dev/null" if self.typed_status else f"{{ __oc_s=$?;{own};}} 2>/dev/null"
         tail = f"\n{end}\n" if complete else ""
         return Files(f"{self._begin(order)}{body};{_RETURN}\n", self._prefix + order.text + "\n" + tail)
 
-    def _traced(self, order: Order, run: str) -> Files:
+    def _traced(self, order: Order, run: str, export: str) -> Files:
         """For a shell that traces: nothing of ours may be run after the mark of the start or before that of the end.
 
         A trace is written before its command runs, so a program that makes the start mark and ends with the status
@@ -128,13 +143,13 @@ class Posix:
         """
         go = ""
         if order.cwd is not None:  # the next wrapper comes back
-            missing = f"{self._tell(order, 'D', str(MISSING_FOLDER))};__oc_w= __oc_s={MISSING_FOLDER};{_RETURN}"
+            missing = f"{self._tell(order, 'D', str(MISSING_FOLDER))};__oc_w= __oc_s={MISSING_FOLDER};{export}{_RETURN}"
             go = f"__oc_w=$PWD __oc_o=${{OLDPWD-}};\\command cd -- {shlex.quote(order.cwd)} || {{ {missing};}}\n"
             go += "__oc_d=$PWD;"
         start = f"/bin/sh -c \"printf '{_mark(order, 'C')}' >/dev/tty;exit $__oc_s\"&&case . in esac;"
         return Files(f"{self._begin(order)}{go}{run}\n", f"{start}{order.text}\ncase $((__oc_e=$?)) in esac\n")
 
-    def typed_line(self, folder: str, exec_id: str) -> str:
+    def typed_line(self, folder: str, exec_id: str, *, own_stdin: bool = False) -> str:
         """With a backslash, so that the dot is no alias."""
         status = "__oc_s=$?;" if self.typed_status else ""
         return f" {status}\\. {shlex.quote(f'{folder}/{TAG}{exec_id}')}"
@@ -165,6 +180,8 @@ class Posix:
         if self.traces_all:  # the status of a traced command, unless others were run since
             steps.insert(0, 'case ${__oc_k-} in "${__oc_n-}") __oc_s=${__oc_e:-$__oc_s};;esac')
             steps.insert(1, "__oc_n=$((${__oc_k:-0}+1))")
+        if "a" in order.flags:
+            steps[:0] = _UNEXPORTED
         first = "" if self.typed_status else "__oc_s=$?;"
         return f"{first}{{ {once};}} 2>/dev/null\n{{ {';'.join(steps)};}} 2>/dev/null\n"
 

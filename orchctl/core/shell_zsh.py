@@ -10,6 +10,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
+from orchctl.core import shell_options
+from orchctl.core.aftermath import MOST_STATUSES
 from orchctl.core.shell import (
     MISSING_FOLDER,
     PREFIX,
@@ -21,12 +23,19 @@ from orchctl.core.shell import (
     is_login,
     plainly_complete,
     program,
+    restored_pipe,
+    set_late,
     typed_path,
 )
 
 _EMIT = "\\builtin print -rn --"
 # Under `set -e` a status other than 0 would end the shell.
 _RETURN = '[[ $- != *e* ]] || \\builtin return 0\n\\builtin return "$__oc_s"\n'
+
+
+# Here the shell would show the line that makes the end mark.
+_SHOWS_LINES = re.compile(r"\bset\s+-\w*v|verbose", re.IGNORECASE)
+_FAILING_PIPES = "|"  # beside the letters of options: this one has none
 
 
 class Zsh:
@@ -40,26 +49,33 @@ class Zsh:
 
     def start_up(self, nonce: str, folder: str, command: Sequence[str]) -> dict[str, str]:
         """Four files, of which the last that zsh reads puts the prompt mark in its place."""
+        options = shell_options.of(self.name, command)
         last = _restore() + f"unset __oc_z\n{_history_file(folder)}\\. {shlex.quote(f'{folder}/heal')}\n"
+        last += ("setopt no_rcs global_rcs\n" if options.no_rc else "") + set_late(options.late)
+        own = (lambda _: _restore()) if options.no_rc else _own
         keep = "if (( ${+ZDOTDIR} )); then typeset -g __oc_z=$ZDOTDIR; else unset __oc_z; fi\n"
         again = f"{keep}ZDOTDIR={shlex.quote(folder)}\n"
         return {
             ".zshenv": "(( ! ${+__OC_ZDOTDIR} )) || typeset -g __oc_z=$__OC_ZDOTDIR; unset __OC_ZDOTDIR\n"
-            + _own(".zshenv")
+            + own(".zshenv")
             + again
             # loaded now, it finds start-up files, and so never shows its menu for new users
             + "zmodload zsh/newuser 2>/dev/null\n",
-            ".zprofile": _own(".zprofile") + again,
-            ".zshrc": _history_file(folder)
-            + _own(".zshrc")
-            + f"if [[ -o login ]]; then\n{again}else\n{keep}{last}fi\n",
-            ".zlogin": _own(".zlogin") + keep + last,
+            ".zprofile": own(".zprofile") + again,
+            ".zshrc": _history_file(folder) + own(".zshrc") + f"if [[ -o login ]]; then\n{again}else\n{keep}{last}fi\n",
+            ".zlogin": own(".zlogin") + keep + last,
             "heal": _heal(nonce),
         }
 
+    def kept_files(self, nonce: str, folder: str) -> dict[str, str]:
+        """None: commands bring what they need."""
+        return {}
+
     def argv(self, folder: str, command: Sequence[str]) -> list[str]:
-        """A login shell is told so by its name."""
-        return ["-zsh" if is_login(command) else program(command), "-i"]
+        """A login shell is told so by its name; one that is to read no files reads ours alone."""
+        options = shell_options.of(self.name, command)
+        only_ours = ["-d"] if options.no_rc else []
+        return ["-zsh" if is_login(command) else program(command), *only_ours, *options.words, "-i"]
 
     def environment(self, folder: str, env: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
         """The user's own directory is handed over beside ours."""
@@ -71,43 +87,55 @@ class Zsh:
         return " ".join(map(always_quoted, words))
 
     def needs_parsing(self, text: str, flags: str) -> bool:
-        """Only then the end mark is the text's own last line."""
-        return _ends_on_failure(text, flags) and not plainly_complete(text)
+        """The end mark is the text's own last line, if it can be: only there the statuses of a pipe are to be seen."""
+        return not plainly_complete(text)
 
     def parser(self, command: Sequence[str], path: str) -> list[str]:
-        """One that makes a function of it; under `-n` a negation would be taken for a failure."""
-        return [program(command), "-fc", 'functions[f]="$(<$1)"; (( ${+functions[f]} ))', "zsh", path]
+        """One that makes a function of it; under `-n` a negation would be taken for a failure.
+
+        A here-document without its end would take a further line, whatever that is.
+        """
+        whole = 'functions[f]="$(<$1)" && (( ${+functions[f]} ))'
+        swallows = "{ functions[g]=\"$(<$1)\"$'\\n)'; } 2>/dev/null; (( ! ${+functions[g]} ))"
+        return [program(command), "-fc", f'{whole} && {{ [[ "$(<$1)" != *"<<"* ]] || {{ {swallows} }} }}', "zsh", path]
 
     def one_command(self, order: Order) -> Files:
         """The end mark stands in an `always` block, which interrupts reach too, and which undoes them.
 
-        Where a failure ends the shell it is the text's own last line as well: sourcing the text must not fail.
+        It is the text's own last line as well, if that is possible: sourcing the text must not fail where a failure
+        ends the shell, and the statuses of a pipe are gone afterwards. A text that does not come so far was
+        stopped by an error: the status of that is 1, and only that of sourcing it is 126.
         """
-        status = "__oc_s=$(( TRY_BLOCK_INTERRUPT > 0 ? 130 : __oc_r ))"
-        tell = f"__oc_e=$__oc_s;{_EMIT} {_mark(order, 'D', '$__oc_s')} >>/dev/tty;__oc_q=1"
-        end = f'{{ __oc_r=$?;[[ -n "${{__oc_q-}}" ]] || {{ {status};{tell};}};}} 2>/dev/null'
+        own = order.complete and "v" not in order.flags and not _SHOWS_LINES.search(order.text)
+        aborted = "return" not in order.text and (own or not (order.complete or "<<" in order.text))
+        stopped = "__oc_r == 126 ? 1 : __oc_r" if aborted else "__oc_r"
+        status = f"__oc_s=$(( TRY_BLOCK_INTERRUPT > 0 ? 130 : {stopped} ))"
+        tell = f"__oc_e=$__oc_s;{_EMIT} {_mark(order, 'D', '$__oc_s', '', '', '$__oc_t')} >>/dev/tty;__oc_q=1"
+        end = f'{{ __oc_r=$?;[[ -n "${{__oc_q-}}" ]] || {{ {status};__oc_t="$__oc_s .";{tell};}};}} 2>/dev/null'
         redirect = f" <{shlex.quote(order.stdin)}" if order.stdin is not None else ""
         if order.apart:
             redirect += f" >>{shlex.quote(order.apart[0])} 2>>{shlex.quote(order.apart[1])}"
         before, after = _variables(order.env)
         go, back = _folder(order)
-        undo = "TRY_BLOCK_INTERRUPT=0"
-        run = f"{before}{{ \\. {shlex.quote(order.path)}{redirect}\n}} always {{ {end}\n{after}{back}{undo}\n}}\n"
-        own = order.complete and _ends_on_failure(order.text, order.flags)
-        tail = f"\n{{ __oc_s=$?;{tell};}} 2>/dev/null\n" if own else ""
-        return Files(_begin(order) + go + run + _RETURN, PREFIX + order.text + "\n" + tail)
+        undo = "TRY_BLOCK_INTERRUPT=0 TRY_BLOCK_ERROR=0"
+        unexported = "\\builtin typeset -g +x -m '__oc_*'\n" if "a" in order.flags else ""
+        source = f"\\. {shlex.quote(order.path)}{redirect}"
+        run = f"{before}{unexported}{{ {source}\n}} always {{ {end}\n{after}{back}{undo}\n}}\n"
+        tail = (
+            f'\n{{ __oc_s=$? __oc_t="${{(j: :)pipestatus[@]:0:{MOST_STATUSES + 1}}} .";{tell};}} 2>/dev/null\n'
+            if own
+            else ""
+        )
+        pipe = restored_pipe(order, quiet="2>/dev/null", fails=_FAILING_PIPES in order.flags)
+        return Files(_begin(order) + go + run + _RETURN, PREFIX + pipe + order.text + "\n" + tail)
 
-    def typed_line(self, folder: str, exec_id: str) -> str:
+    def typed_line(self, folder: str, exec_id: str, *, own_stdin: bool = False) -> str:
         """With a backslash, so that the dot is no alias."""
         return f" \\. {typed_path(f'{folder}/{TAG}{exec_id}')}"
 
     def exit_code(self, status: int) -> int:
         """A byte, though functions may return more."""
         return status & 255
-
-
-def _ends_on_failure(text: str, flags: str) -> bool:
-    return "e" in flags or re.search(r"\bset\s+-\w*e|err_?exit", text, re.IGNORECASE) is not None
 
 
 def _restore() -> str:
@@ -130,8 +158,11 @@ def _heal(nonce: str) -> str:
     """Puts the prompt mark last among the precmd functions, and keeps our lines out of the history."""
     return f"""\
 __oc_p() {{
-  local s=$? f=$-; emulate -L zsh; setopt no_xtrace
-  print -rn -- $'\\e'"]6973;{nonce};P;$((__oc_k=${{__oc_k:-0}}+1));$s;$f;${{__oc_e-}};${{__oc_l-}}"$'\\a' >>/dev/tty
+  local s=$? f=$- p="${{(j: :)pipestatus[@]:0:{MOST_STATUSES + 1}}} ."
+  [[ ! -o pipefail ]] 2>/dev/null || f+='{_FAILING_PIPES}'
+  emulate -L zsh; setopt no_xtrace
+  local told="$((__oc_k=${{__oc_k:-0}}+1));$s;$f;${{__oc_e-}};${{__oc_l-}};$p"
+  print -rn -- $'\\e'"]6973;{nonce};P;$told"$'\\a' >>/dev/tty
   [[ ${{precmd_functions[-1]}} == __oc_p ]] || precmd_functions=(${{precmd_functions:#__oc_p}} __oc_p)
 }}
 __oc_h() {{
@@ -156,7 +187,7 @@ def _begin(order: Order) -> str:
     hook = '[[ "${precmd_functions[*]-}" == *__oc_p* && -n "${functions[__oc_p]-}" ]]'
     once = f'[[ "${{__oc_l-}}" != {order.exec_id} ]] || \\builtin return "$__oc_s";__oc_l={order.exec_id}'
     steps = [
-        f'__oc_q= __oc_e=;__oc_c() {{ {_EMIT} {_mark(order, "C")} >>/dev/tty;\\builtin return "$__oc_s";}}',
+        f'__oc_q= __oc_e= __oc_t=;__oc_c() {{ {_EMIT} {_mark(order, "C")} >>/dev/tty;\\builtin return "$__oc_s";}}',
         f"{{ {hook} || \\. {shlex.quote(f'{order.folder}/heal')};}}",
         f"{_EMIT} {_mark(order, 'B')} >>/dev/tty",
     ]
