@@ -2,16 +2,22 @@
 
 P;k;status   a prompt is about to be shown, the k-th; some shells add their option letters, the status of the last
              command if it came to its end, and its id, because it may not have been able to say so itself
-B;id;…       our line was run
+             and last the statuses of a pipe's parts
+B;id;…       our line was run; so says C where there is no B
 C;id         the next byte is the command's
-D;id;status  the byte before was its last
-A;id         what follows is the prompt's, unless D comes yet
+D;id;status  the byte before was its last; some add the length and the letters of its last word, and statuses
+A;id         what follows is the prompt's, unless D comes yet; without an id it has a number, as P does
+
+Marks can be made by a command itself: it may run the prompt's hook by hand, or print a log. So an end is one to be
+confirmed by the kernel, which tells whether the shell is at its prompt; until then the marks that follow may tell
+another (`Ending`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from orchctl.core.aftermath import statuses
 from orchctl.core.marks import Mark
 from orchctl.model.lazily import dataclass
 
@@ -27,6 +33,7 @@ class End:
     start: int
     end: int
     ran: bool
+    pipestatus: tuple[int, ...] | None = None
 
 
 class Execution:
@@ -45,7 +52,8 @@ class Execution:
         self._prompts = prompts
         self.began_at: int | None = None  # the end of B
         self.output_at: int | None = None  # the end of C
-        self.prompt_at: int | None = None  # the start of A
+        self.prompt_at: int | None = None  # the start of the first A
+        self.dropped_at: int | None = None  # the start of the prompt that says so
         self.dropped = False  # a prompt came, and our line had not been run
         self.unheard = False  # it had been run, but could make no marks
 
@@ -56,27 +64,70 @@ class Execution:
             self.began_at = mark.end
         elif mark.kind == "C" and own and self.output_at is None:
             self.output_at = mark.end
-        elif mark.kind == "A" and own and self.began_at is not None:
-            self.prompt_at = mark.start
+            self.began_at = mark.end if self.began_at is None else self.began_at
+        elif mark.kind == "A" and (own or self._is_next(mark)) and self.began_at is not None:
+            self.prompt_at = mark.start if self.prompt_at is None else self.prompt_at
         elif mark.kind == "D" and own and self.began_at is not None:
-            return self._end(_number(mark, 1), "marks", mark.start)
+            return self._end(_number(mark, 1), "marks", mark.start, statuses(mark))
         elif mark.kind == "P" and _number(mark, 0) > self._prompts:
-            self._prompts = _number(mark, 0)
-            if self.began_at is None and mark.args[4:5] == (self._id,):
-                self.unheard = True
-            elif self.began_at is None:
-                self.dropped = True
-            elif mark.args[3:4] not in ((), ("",)):
+            if self.began_at is None:
+                self._prompts = _number(mark, 0)
+                self.dropped_at = mark.start - self._lead_bytes
+                self.unheard = self.unheard or mark.args[4:5] == (self._id,)
+                self.dropped = not self.unheard
+            elif mark.args[3:4] not in ((), ("",)) and mark.args[4:5] in ((), (self._id,)):
                 return self._end(_number(mark, 3), "marks", mark.start - self._lead_bytes)
             else:  # it never came to its own end, so it was cancelled: 0 is no answer then
-                drawn_at = self.prompt_at or mark.start - self._lead_bytes
+                drawn_at = mark.start - self._lead_bytes if self.prompt_at is None else self.prompt_at
                 return self._end(_number(mark, 1) or INTERRUPTED, "prompt", drawn_at)
         return None
 
-    def _end(self, code: int, completion: str, end: int) -> End:
+    def go_on(self) -> None:
+        """The prompt that was told was none: what follows is the command's again."""
+        self.prompt_at = None
+
+    def _is_next(self, mark: Mark) -> bool:
+        """Whether a prompt begins that was not there before."""
+        return mark.args[:1] == ("",) and _number(mark, 1) > self._prompts
+
+    def _end(self, code: int, completion: str, end: int, pipestatus: tuple[int, ...] | None = None) -> End:
         ran = self.output_at is not None
         start = self.output_at if self.output_at is not None else self.began_at
-        return End(self._exit_code(code), completion, start or 0, end, ran)
+        return End(self._exit_code(code), completion, start or 0, end, ran, pipestatus)
+
+
+class Ending:
+    """The end that a command's marks tell, until the shell is seen at its prompt.
+
+    Its own end counts before a prompt, and a later one before an earlier. A prompt that a command made by hand gives
+    way to the next; one after an interrupt of ours does not, because a further interrupt makes a further prompt.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+        self._prompt = ""  # the number of the prompt that told it
+        self._firm = False  # it followed an interrupt of ours
+        self.told: End | None = None
+        self.followed = False  # it was followed by the mark of a prompt
+        self.sure = False  # at once, by the mark that only a prompt after this command makes
+        self._told_until = 0
+
+    def take(self, mark: Mark, *, interrupted: bool) -> None:
+        """One mark more; `interrupted`: the command got a signal of ours."""
+        end = self._execution.take(mark)
+        if end is None or (mark.kind == "P" and self.told is not None and self.told.completion == "marks"):
+            if self.told is not None and self.told.completion == "marks" and mark.kind in ("A", "P"):
+                self.followed = True
+                self.sure = self.sure or (mark.kind == "A" and mark.start == self._told_until)
+            return
+        if end.completion == "prompt":
+            if self.told is not None and (mark.args[0] == self._prompt or self._firm):
+                return
+            self._execution.go_on()  # the next prompt counts from its own beginning
+            self._prompt = mark.args[0]
+            self._firm = interrupted and end.exit_code == INTERRUPTED
+        self.told, self.followed, self.sure = end, mark.kind == "P", False
+        self._told_until = mark.end
 
 
 def _number(mark: Mark, index: int) -> int:

@@ -26,6 +26,7 @@ class Run:
     started_at: float | None = None
     ended_at: float | None = None
     pid: int | None = None
+    keeper: int | None = None  # the newest one that is known
     exit_code: int | None = None
     signal: int | None = None
     end_reason: EndReason | None = None
@@ -38,6 +39,7 @@ class Run:
     survivals: int = 0  # how often survivors were named
     empty: bool = False  # nothing of what it started is left
     failure: tuple[str, int] | None = None
+    input_ended: str | None = None  # by the request of that name; None while what is typed reaches it
     prompts: bool = False  # a shell of ours: live from its first prompt on
     prompted_once: bool = False
     name: str | None = None  # what it was called later than at its start
@@ -78,7 +80,7 @@ class Run:
 
 def _started(run: Run, record: Record) -> None:
     run.state = lifecycle.advance(run.state, Input.STARTED)
-    run.started_at, run.pid = record["time"], record["pid"]
+    run.started_at, run.pid, run.keeper = record["time"], record["pid"], record.get("keeper")
     run.number, run.start_offset = run.number + 1, record.get("offset", 0)
     if not run.prompts or run.prompted_once:
         run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
@@ -90,6 +92,10 @@ def _failed(run: Run, record: Record) -> None:
 
 def _resized(run: Run, record: Record) -> None:
     run.cols, run.rows = record["cols"], record["rows"]
+
+
+def _input_ended(run: Run, record: Record) -> None:
+    run.input_ended = str(record.get("once", ""))
 
 
 def _prompted(run: Run, _: Record) -> None:
@@ -113,8 +119,8 @@ def _paused(run: Run, record: Record) -> None:
     run.paused = record["type"] == "paused"
 
 
-def _degraded(run: Run, _: Record) -> None:
-    run.degraded = True
+def _degraded(run: Run, record: Record) -> None:
+    run.degraded, run.keeper = True, record.get("keeper", run.keeper)
 
 
 def _survivors(run: Run, record: Record) -> None:
@@ -152,6 +158,7 @@ _RULES: dict[str, Callable[[Run, Record], None]] = {
     "failed": _failed,
     "prompted": _prompted,
     "resized": _resized,
+    "input-ended": _input_ended,
     "renamed": _renamed,
     "labelled": _labelled,
     "kill": _kill,

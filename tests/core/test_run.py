@@ -15,7 +15,7 @@ STARTED: Record = {"type": "started", "time": 1.5, "pid": 42}
 KILL: Record = {"type": "kill", "time": 2.0}
 LOST: Record = {"type": "lost", "time": 3.5, "offset": 70}
 
-KNOWN = {"started", "failed", "resized", "kill", "survivors", "exit", "lost"}
+KNOWN = {"started", "failed", "resized", "input-ended", "kill", "survivors", "exit", "lost"}
 unknown = st.fixed_dictionaries({"time": st.floats()}, optional={"type": st.text().filter(lambda t: t not in KNOWN)})
 
 
@@ -175,3 +175,11 @@ def test_processes_that_would_not_go_are_named() -> None:
 def test_a_story_that_cannot_be_is_a_bug(records: tuple[Record, ...]) -> None:
     with pytest.raises(Internal):
         folded(*records)
+
+
+def test_the_end_of_input_is_of_one_run() -> None:
+    run = folded(STARTED, {"type": "input-ended", "time": 2.0, "once": "ab"})
+    assert run.input_ended == "ab"
+    for record in (exited(0), STARTED):
+        run.apply(record)
+    assert run.input_ended is None
