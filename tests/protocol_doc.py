@@ -28,8 +28,8 @@ ANSWERED_BY: dict[type[Any], str] = {
     messages.LabelSession: "`session`",
     messages.GetSession: "`session`",
     messages.WaitSession: "`session`, once it is closed",
-    messages.ReadOutput: "a stream: `stream.begins`, perhaps `stream.snapshot`, then data frames with `stream.gap` and "
-    "`stream.time` between them, `stream.ends`",
+    messages.ReadOutput: "a stream: `stream.begins`, perhaps `stream.snapshot`, then data frames with `stream.gap`, "
+    "`stream.time` and `stream.command` between them, `stream.ends`",
     messages.AckOutput: "`done`",
     messages.ReadEvents: "`events`, again and again",
     messages.Prune: "`pruned`",
@@ -39,9 +39,11 @@ ANSWERED_BY: dict[type[Any], str] = {
     messages.RestartSession: "`session`",
     messages.KillSessions: "`killed`",
     messages.KillByManager: "`killed`",
-    messages.ExecCommand: "`command.begins`, data frames with `stream.gap` between them, `command.ends`",
+    messages.ExecCommand: "`command.waits` if asked for, `command.begins`, data frames with `stream.gap` between them, "
+    "`command.ends`",
     messages.PutSpool: "`done`",
     messages.DetachCommand: "`done`",
+    messages.InterruptCommand: "`command.interrupted`",
     messages.GetHistory: "`commands`, in pages",
     messages.WaitFor: "`fired`",
     messages.GetTerminal: "`terminal`",

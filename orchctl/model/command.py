@@ -24,6 +24,7 @@ class Command:
     `completion` says how its end was known: `marks` by its own end mark, `prompt` because the shell
     prompted again, `process` because the shell itself ended. `ran` is false when the text did not
     even parse. `newlines` is `mapped` while the terminal maps newlines and nothing else, else `raw`.
+    `pipestatus` has the status of each part of the last pipe, where the shell can tell them.
     """
 
     session: str
@@ -43,6 +44,24 @@ class Command:
     start_offset: int = 0
     end_offset: int | None = None
     error: str | None = None
+    pipestatus: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandWait:
+    """Why a command has not begun: it waits for a `command`, the `lease` or the `prompt`. Or why it does not go on:
+    for `space` on the disk, until that is said without a reason.
+
+    Of the command that is in its way: `number`, `text`, and for how long it runs, if it has begun; `ahead` counts
+    those that come before this one. Of the others: the `reason`.
+    """
+
+    what: str
+    number: int = 0
+    text: str = ""
+    running_s: float | None = None
+    ahead: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +83,11 @@ class Result:
     def exit_code(self) -> int | None:
         """The command's own; 124 after a time-out; None if nobody can tell."""
         return self.command.exit_code
+
+    @property
+    def pipestatus(self) -> tuple[int, ...] | None:
+        """Of each part of the last pipe, as bash, zsh and fish tell it; None elsewhere, and after an interrupt."""
+        return self.command.pipestatus
 
     @property
     def status(self) -> str:

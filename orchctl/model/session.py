@@ -72,6 +72,7 @@ class Session:
     cwd: str = "/"
     command: tuple[str, ...] = ()
     shell: str | None = None  # the kind of shell it is, where `exec` can run commands in it
+    stdin: str = "open"  # or `null` (/dev/null), `handed` (that of whoever started it), `ended` (`send --eof`)
     env: dict[str, str] | None = None  # shown only when asked for
     repo: str | None = None
     labels: dict[str, str] = field(default_factory=dict)

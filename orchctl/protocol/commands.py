@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import ClassVar
 
-from orchctl.model.command import Command
+from orchctl.model.command import Command, CommandWait
 from orchctl.model.lazily import dataclass
 
 
@@ -40,6 +40,7 @@ class ExecCommand:
     lease_wait_s: float = 0.0  # for another who holds it
     once: str | None = None  # to an agent: said once, however often it is asked for with this name
     wait_input: bool = True  # to an agent: come back only when its turn has ended, also if it waits for a human
+    tell_waits: bool = False  # send `CommandWaits` each second until the command has begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,21 @@ class DetachCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptCommand:
+    """Take a command out of the queue if it has not begun; else interrupt it, or with `detach` let it go on alone.
+
+    The supervisor decides which, so that an interrupt never reaches the command of another caller.
+    """
+
+    kind: ClassVar[str] = "command.interrupt"
+
+    session: str
+    exec_id: str
+    own_manager: str = "user"
+    detach: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GetHistory:
     """The commands of a session."""
 
@@ -75,6 +91,24 @@ class GetHistory:
 
     session: str
     own_manager: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandInterrupted:
+    """What an interrupt did: `withdrawn` (the command never runs), `interrupted`, `detached`, or `over`: nothing."""
+
+    kind: ClassVar[str] = "command.interrupted"
+
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandWaits:
+    """Why the command has not begun; sent only to those who ask with `tell_waits`."""
+
+    kind: ClassVar[str] = "command.waits"
+
+    wait: CommandWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

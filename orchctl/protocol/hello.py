@@ -4,11 +4,12 @@ fields may be added, none renamed, so that any two builds can at least tell each
 
 from __future__ import annotations
 
-from orchctl.errors import ProtocolMismatch
+from orchctl.errors import Conflict, ProtocolMismatch
 from orchctl.model.lazily import dataclass
 
 PROTOCOL = 1
-FEATURES = ("credit", "snapshot", "leases")  # what was added since the first release, and a client may have to know
+# What was added since the first release, and a client may have to know.
+FEATURES = ("credit", "snapshot", "leases", "stdin", "commands")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,4 +28,14 @@ def check(theirs: Hello) -> None:
         raise ProtocolMismatch(
             f"the supervisor (pid {theirs.pid}, version {theirs.version or 'unknown'}) speaks protocol "
             f"{theirs.protocol}, this orchctl speaks {PROTOCOL}; 'orchctl supervisor stop' still works"
+        )
+
+
+def require(theirs: Hello, feature: str) -> None:
+    """Refuse to ask for what a supervisor of an older version would pass over without a word."""
+    if feature and feature not in theirs.features:
+        raise Conflict(
+            f"the running supervisor is of version {theirs.version or 'unknown'}, which cannot do this ({feature}); "
+            "'orchctl supervisor restart' replaces it and ends no session",
+            code="older-version",
         )

@@ -25,6 +25,7 @@ class SendInput:
     viewer: str = ""  # the secret of whoever types, where it may hold the lease
     lease_wait_s: float = 0.0  # for another who holds it
     answer: bool = False
+    eof: bool = False  # and then the program reads the end of its input; of a session on pipes alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

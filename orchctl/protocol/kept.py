@@ -16,7 +16,8 @@ class ReadOutput:
 
     It stops at `until_offset`, or at what came at `until_unix_s`. With `times`, `StreamTime` says when bytes came. With
     `snapshot`, `StreamSnapshot` is what the terminal shows now, and output follows from there. With `credit_bytes`, no
-    more than that is sent before `AckOutput` says that it was taken.
+    more than that is sent before `AckOutput` says that it was taken. With `commands`, `StreamCommand` names each
+    command before the line that was typed for it.
     """
 
     kind: ClassVar[str] = "output.read"
@@ -35,6 +36,7 @@ class ReadOutput:
     raw: bool = False  # of a conversation: the bytes of the server that holds it, with all its conversations
     snapshot: bool = False
     credit_bytes: int | None = None  # None: as much as the socket takes
+    commands: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,23 @@ class StreamTime:
     offset: int
     unix_s: float
     stream: int = 0  # 0 the terminal, 1 stdout, 2 stderr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCommand:
+    """A line was typed for a command when the log ended at `offset`; what the shell shows of it comes after that.
+
+    `line` is what was typed, `text` the command's first line, or empty where it was not to be recorded. The first mark
+    with this `exec_id` ends what is shown of the line; `until` is where the command's output begins, if that is known.
+    """
+
+    kind: ClassVar[str] = "stream.command"
+
+    exec_id: str
+    offset: int
+    line: str
+    text: str
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,7 @@ class GetLease:
 
     session: str
     own_manager: str = "user"
+    viewer: str = ""  # of whoever asks, to hear whether it holds the lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,3 +110,4 @@ class LeaseState:
 
     lease: Lease | None
     viewers: tuple[Viewer, ...] = ()
+    yours: bool = False  # whether the viewer that asks holds it

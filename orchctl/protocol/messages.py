@@ -18,9 +18,12 @@ from orchctl.protocol.agents import GetPending, ListHarnesses, ReplyTo, SomeHarn
 from orchctl.protocol.commands import (
     CommandBegins,
     CommandEnds,
+    CommandInterrupted,
+    CommandWaits,
     DetachCommand,
     ExecCommand,
     GetHistory,
+    InterruptCommand,
     PutSpool,
     SomeCommands,
 )
@@ -33,6 +36,7 @@ from orchctl.protocol.kept import (
     ReadOutput,
     SomeEvents,
     StreamBegins,
+    StreamCommand,
     StreamEnds,
     StreamGap,
     StreamSnapshot,
@@ -54,6 +58,8 @@ __all__ = [
     "AckOutput",
     "CommandBegins",
     "CommandEnds",
+    "CommandInterrupted",
+    "CommandWaits",
     "ControlSession",
     "DetachCommand",
     "ExecCommand",
@@ -63,6 +69,7 @@ __all__ = [
     "GetPending",
     "GetStatus",
     "GetTerminal",
+    "InterruptCommand",
     "InterruptSession",
     "LeaseNews",
     "LeaseState",
@@ -84,6 +91,7 @@ __all__ = [
     "Status",
     "StopSupervisor",
     "StreamBegins",
+    "StreamCommand",
     "StreamEnds",
     "StreamGap",
     "StreamSnapshot",
@@ -131,6 +139,7 @@ class SpawnSession:
     permission: str | None = None  # `ask`, `allow` or `deny`
     resume: str | None = None  # the server's own name of a conversation that goes on
     prompt: str | None = None  # said to it as soon as it takes prompts
+    stdin: str = "open"  # or `null`, or `handed`: a descriptor that comes with the frame's first byte (SCM_RIGHTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +319,7 @@ Request = (
     | ExecCommand
     | PutSpool
     | DetachCommand
+    | InterruptCommand
     | GetHistory
     | WaitFor
     | GetTerminal
@@ -331,6 +341,8 @@ Answer = (
     | OneSession
     | SomeSessions
     | CommandBegins
+    | CommandInterrupted
+    | CommandWaits
     | CommandEnds
     | SomeCommands
     | Fired
@@ -343,6 +355,7 @@ Answer = (
     | StreamSnapshot
     | StreamGap
     | StreamTime
+    | StreamCommand
     | StreamEnds
     | SomeEvents
     | SomePending

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput, OrchctlError, PeerBroke
+from orchctl.model.command import CommandWait
 from orchctl.model.stream import Chunk
 from orchctl.protocol import codec, messages
 from orchctl.protocol.framing import Control, Data, Decoder
@@ -115,7 +116,8 @@ def test_a_command_is_asked_for_as_it_has_always_been() -> None:
     payload = (
         b'{"id":8,"kind":"command.exec","session":"web","exec_id":"0badcafe","own_manager":"user","text":"ls","argv":[],'
         b'"spooled":false,"stdin":"null","env":{},"cwd":null,"apart":false,"record":true,"detach":false,"offset":null,'
-        b'"timeout_s":null,"kill_after_s":2.0,"wait_prompt_s":null,"viewer":"","lease_wait_s":0.0,"once":null,"wait_input":true}'
+        b'"timeout_s":null,"kill_after_s":2.0,"wait_prompt_s":null,"viewer":"","lease_wait_s":0.0,"once":null,"wait_input":true,'
+        b'"tell_waits":false}'
     )
     asked = messages.ExecCommand(session="web", exec_id="0badcafe", text="ls")
     assert received(codec.encode(8, asked)).payload == payload
@@ -126,8 +128,17 @@ def test_a_command_is_asked_for_as_it_has_always_been() -> None:
 def test_the_kinds_of_the_messages_about_commands_never_change() -> None:
     assert {kind.kind for kind in MESSAGES} >= {
         "command.exec", "command.spool", "command.detach", "command.history", "command.begins", "command.ends",
-        "commands", "session.wait-for", "fired",
+        "commands", "session.wait-for", "fired", "command.interrupt", "command.interrupted", "command.waits",
     }  # fmt: skip
+
+
+def test_a_command_is_interrupted_and_waits_in_these_words() -> None:
+    asked = messages.InterruptCommand(session="web", exec_id="0badcafe")
+    words = b'"kind":"command.interrupt","session":"web","exec_id":"0badcafe","own_manager":"user","detach":false}'
+    assert received(codec.encode(8, asked)).payload == b'{"id":8,' + words
+    waits = messages.CommandWaits(wait=CommandWait(what="command", number=5, text="make", running_s=43.0, ahead=1))
+    words = b'{"what":"command","number":5,"text":"make","running_s":43.0,"ahead":1,"reason":""}}'
+    assert received(codec.encode(8, waits)).payload == b'{"id":8,"kind":"command.waits","wait":' + words
 
 
 @PROPERTY

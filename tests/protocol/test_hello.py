@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.errors import ProtocolMismatch, SupervisorUnreachable
-from orchctl.protocol.hello import PROTOCOL, Hello, check
+from orchctl.errors import Conflict, ProtocolMismatch, SupervisorUnreachable
+from orchctl.protocol.hello import PROTOCOL, Hello, check, require
 
 PROPERTY = settings(deadline=None, max_examples=100)
 
@@ -38,3 +38,11 @@ def test_the_fields_of_a_hello_never_lose_their_names() -> None:
     hello = Hello(protocol=1, version="0.1", features=("x",), pid=2)
     assert (hello.protocol, hello.version, hello.features, hello.pid) == (1, "0.1", ("x",), 2)
     assert PROTOCOL == 1
+
+
+def test_what_an_older_supervisor_would_pass_over_is_not_asked_of_it() -> None:
+    require(Hello(protocol=PROTOCOL, features=("stdin",)), "stdin")
+    require(Hello(protocol=PROTOCOL), "")
+    with pytest.raises(Conflict, match="supervisor restart") as refused:
+        require(Hello(protocol=PROTOCOL, features=("leases",)), "stdin")
+    assert refused.value.code == "older-version"
