@@ -39,14 +39,14 @@ class Audience:
     """Accepts, greets, hears and answers; one that does not read is dropped, and comes back to look at the disk."""
 
     def __init__(self, listener: socket.socket, host: Host) -> None:
-        self._listener = listener
+        self.listener = listener
         self._host = host
         self._present: dict[int, tuple[socket.socket, wire.Decoder]] = {}
 
     def accept(self, _: int) -> None:
         """One that has come; a stranger is turned away."""
         try:
-            connection, _address = self._listener.accept()
+            connection, _address = self.listener.accept()
         except OSError:
             return
         if peer_uid(connection) != os.geteuid():
@@ -120,4 +120,5 @@ def peer_uid(connection: socket.socket) -> int:
 def hello(shared: Pair, mover: int, stalled: str = "") -> bytes:
     """What every connection hears first."""
     words = {"protocol": 1, "keeper": shared.keeper, "mover": mover, "child": shared.child, "stalled": stalled}
-    return wire.frame(wire.HELLO, json.dumps(words | {"features": [wire.FENCING]}).encode("ascii"))
+    features = [wire.FENCING, wire.PIPING, wire.ENDING]
+    return wire.frame(wire.HELLO, json.dumps(words | {"features": features}).encode("ascii"))

@@ -41,6 +41,25 @@ def bind(folder: str, name: str, backlog: int) -> socket.socket:
         os.chdir("/")
 
 
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file a path names now; None where there is none."""
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def bind_again(folder: str, name: str, backlog: int) -> socket.socket:
+    """A socket in the place of one whose file was removed; by rename, so that nobody finds it before it listens."""
+    temporary = f"{name}.new"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{folder}/{temporary}")
+    listener = bind(folder, temporary, backlog)
+    os.rename(f"{folder}/{temporary}", f"{folder}/{name}")
+    return listener
+
+
 def say(text: str) -> None:
     """One line in the log."""
     follow_log()

@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import select
+import signal
 import socket
 import time
 from collections.abc import Callable
@@ -22,14 +23,18 @@ from orchctl.keeper.audience import Audience, hello, received
 from orchctl.keeper.clockwork import Clockwork
 from orchctl.keeper.complaints import Complaints
 from orchctl.keeper.conduit import Closed, Conduit, PipesConduit
-from orchctl.keeper.fence import Fence
+from orchctl.keeper.exec_pipes import Drains
 from orchctl.keeper.holds import Holds
 from orchctl.keeper.pair import Pair
 from orchctl.keeper.segments import SegmentWriter
+from orchctl.keeper.typed import readable
 from orchctl.keeper.typist import Typist
 
 QUIET_S = 0.2  # no byte for so long after the program's end: what still holds the terminal is silent
 QUIET_LIMIT_S = 2.0  # a grandchild that pours for ever must not hold the exit back
+TAKEN_CHECK_S = (0.001, 0.5)  # the first and the last look whether what was typed is taken, which gives no event
+TAKEN_SPINS, TAKEN_SPIN_S = 20, 0.0002  # so often at once for a single key
+DRAIN_PIECES = 8
 RETRY_S = 0.25  # a disk that takes no more is asked again this often
 
 
@@ -63,16 +68,25 @@ class Mover:
         self._last_byte_at = 0.0
         self._said_quiet = self._said_idle = False
         self._active_at = time.monotonic()
-        self._typed_at = 0
         self._watching: dict[int, int] = {}
         self._asking: dict[bytes, int] = {}  # who waits for the keeper's word on who waits for input
-        self._typist = Typist(shared.master, self._receipt, terminal=shared.terminal, fence=Fence(shared))
+        self._taken_check_s, self._taken_check_at = TAKEN_CHECK_S[0], 0.0
+        self._typist = Typist.of(
+            shared, self._receipt, lambda: self._tell_keeper(pair.ASKED_TO_END_INPUT), self._note_typed
+        )
         self._poll = select.poll()
         self._armed: dict[int, int] = {}
         self._handlers: dict[int, Callable[[int], None]] = {}
+        with contextlib.suppress(OSError):
+            shared.listen_again()  # if its file was removed while the last mover lived
         self._audience = Audience(shared.listener, self)
+        self._drains = Drains(shared, self, self._tell_keeper, self._audience.send)
         self.listen(shared.listener.fileno(), self._audience.accept)
         self.listen(link.fileno(), self._hear_keeper)
+        self._woken, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.listen(self._woken, self._called)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGHUP, lambda *_: None)
         if shared.complaints >= 0:
             self.listen(shared.complaints, self._complain)
         if first is not None:
@@ -88,7 +102,9 @@ class Mover:
                     handler(event)
             now = time.monotonic()
             self._typist.check(now)
+            self._drains.go_on()
             self._write_on()
+            self._check_taken(now)
             self._check_quiet(now)
             self._check_idle(now)
             if self._holds.expire(now):
@@ -104,7 +120,11 @@ class Mover:
             self._conduit.push()
         self._audience.close()
         self._link.close()
+        signal.set_wakeup_fd(-1)
+        os.close(self._woken)
+        os.close(self._wake)
         self._log.close()
+        self._drains.close()
         self._complaints.close()
         self._clockwork.close()
 
@@ -145,8 +165,10 @@ class Mover:
     def _timeout_ms(self) -> float | None:
         now = time.monotonic()
         until = [self._typist.deadline] if self._typist.deadline is not None else []
-        if self._conduit.pending or self._pair.unrecorded:
+        if self._conduit.pending or self._pair.unrecorded or self._drains.trouble:
             until.append(now + RETRY_S)
+        if self._pair.typed.pending and self._taken_check_s <= TAKEN_CHECK_S[1]:
+            until.append(self._taken_check_at)
         if self._holds.expires_at is not None:
             until.append(self._holds.expires_at)
         if self._ended_at is not None and self._open and not self._said_quiet:
@@ -188,6 +210,7 @@ class Mover:
             trouble = error.strerror or "it cannot be written"
         if self._log.end > before:
             self._tell_watchers()
+        trouble = trouble or self._drains.trouble
         if trouble != self._stalled:
             self._stalled = trouble
             self._audience.tell_all(wire.frame(wire.STALLED, trouble.encode()))
@@ -249,9 +272,15 @@ class Mover:
                     self._tell_keeper(pair.DRAINED, wire.OFFSET.pack(self._log.end))
             elif kind == pair.RECORDED:
                 self._audience.tell_all(wire.frame(wire.JOURNAL))
+            elif kind == pair.INPUT_ENDED:
+                self._pair.end_input(self._typist.ending)
+                self._audience.tell_all(wire.frame(wire.JOURNAL))
+                self._typist.go_on_after_end(time.monotonic())
             elif kind == pair.WAITS:
                 asker = self._asking.pop(payload[: wire.OFFSET.size], -1)
                 self._audience.send(asker, wire.frame(wire.WAITS, payload))
+            elif kind == pair.PIPES_HELD:
+                self._drains.held(payload)
             elif kind == pair.FINISH:
                 self._finish()
 
@@ -264,13 +293,24 @@ class Mover:
                 self._read(fd)
             if self._log.end == before:
                 break
-        if self._conduit.pending or self._pair.unrecorded:
+        if not self._drains.finish() or self._conduit.pending or self._pair.unrecorded:
             return
         self._complaints.drain()
         self._audience.tell_all(wire.frame(wire.JOURNAL))
         os._exit(0)
 
     # supervisors
+
+    def _called(self, _: int) -> None:
+        """A supervisor that does not find our socket sends SIGHUP: its file may have been removed."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._woken, 4096)
+        old = self._pair.listener.fileno()
+        with contextlib.suppress(OSError):
+            if self._pair.listen_again():
+                self.forget(old)
+                self._audience.listener = self._pair.listener
+                self.listen(self._pair.listener.fileno(), self._audience.accept)
 
     def hello(self) -> bytes:
         """What a supervisor hears first."""
@@ -294,13 +334,49 @@ class Mover:
 
     def _type(self, fd: int, payload: bytes, epoch: int | None = None) -> None:
         now = self._active_at = time.monotonic()
-        before = self._log.end + self._conduit.pending
         once, data = payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :]
-        if self._typist.add(fd, once, data, now, epoch) and not once.startswith(wire.ANSWER):
-            self._typed_at = before
+        self._typist.add(fd, once, data, now, epoch)
+        for _ in range(TAKEN_SPINS if self._pair.typed.is_key else 0):
+            self._check_taken(now)  # whoever takes a single key may end by it, and a prompt follows at once
+            if not self._pair.typed.pending:
+                break
+            time.sleep(TAKEN_SPIN_S)
+
+    def _note_typed(self, data: bytes) -> None:
+        self._pair.typed.add(self._pair.master, self._log.end + self._conduit.pending, data)
+        self._taken_check_s, self._taken_check_at = TAKEN_CHECK_S[0], time.monotonic() + TAKEN_CHECK_S[0]
+
+    def _check_taken(self, now: float) -> None:
+        """Note that all input was taken, as soon as it is seen: what was written before that is in the log then."""
+        typed, master = self._pair.typed, self._pair.master
+        if not typed.pending:
+            return
+        if now >= self._taken_check_at:
+            self._taken_check_s *= 2
+            self._taken_check_at = now + self._taken_check_s
+        if self._typist.busy or self._conduit.pending or not self._pair.terminal:
+            return
+        if typed.all_taken(master):
+            drained = self._drain(master)
+            typed.take(self._log.end + self._conduit.pending, drained=drained)
+
+    def _drain(self, fd: int) -> bool:
+        """Read what a source has; whether that is all."""
+        for _ in range(DRAIN_PIECES):
+            before = self._log.end
+            if fd in self._sources:
+                self._read(fd)
+            if self._log.end == before:
+                return not self._conduit.pending
+        return False
 
     def _type_at(self, fd: int, payload: bytes) -> None:
         self._type(fd, payload[wire.OFFSET.size :], *wire.OFFSET.unpack_from(payload))
+
+    def _ask_for_end(self, fd: int, payload: bytes) -> None:
+        """Only the keeper's word that it has let go of its own end makes it the end; until then nobody is told."""
+        now = self._active_at = time.monotonic()
+        self._typist.add(fd, payload[wire.OFFSET.size :], b"", now, *wire.OFFSET.unpack_from(payload), end=True)
 
     def _raise_fence(self, _: int, payload: bytes) -> None:
         (epoch,) = wire.OFFSET.unpack(payload)
@@ -313,15 +389,9 @@ class Mover:
         if self._pair.record("resized", cols=cols, rows=rows, offset=at):
             self._audience.tell_all(wire.frame(wire.JOURNAL))
 
-    def _kill(self, _: int, payload: bytes) -> None:
-        self._tell_keeper(pair.ASKED_TO_KILL, payload)
-
     def _pause(self, _: int, payload: bytes) -> None:
         (stop,) = wire.NUMBER.unpack(payload)
         self._tell_keeper(pair.ASKED_TO_PAUSE if stop else pair.ASKED_TO_GO_ON)
-
-    def _signal_program(self, _: int, payload: bytes) -> None:
-        killing.signal_program(self._pair, *wire.NUMBER.unpack(payload))
 
     def _left(self, fd: int, _: bytes) -> None:
         """What runs besides the program."""
@@ -348,13 +418,23 @@ class Mover:
             self._log.roll()
 
     def _look(self, fd: int, _: bytes) -> None:
-        seen = look.seen(self._pair.master, self._pair.child) | {"typed_at": self._typed_at}
+        seen = look.seen(self._pair.master, self._pair.child) | self._pair.typed.seen()
+        if self._typist.busy:  # some of it is not even in the terminal
+            seen |= {"typed_at": self._log.end, "taken_at": None, "open": True}
+        self._drain(self._pair.master)  # so that what was written before is in the log
+        seen["readable"] = self._pair.terminal and readable(self._pair.master)
         self._audience.send(fd, wire.frame(wire.SEEN, json.dumps(seen).encode("ascii")))
 
     def _does_it_wait(self, fd: int, payload: bytes) -> None:
         wire.OFFSET.unpack(payload)
         self._asking[payload] = fd
         self._tell_keeper(pair.ASKED_IF_WAITING, payload)
+
+    def _open_pipes(self, fd: int, payload: bytes) -> None:
+        self._drains.open(fd, payload)
+
+    def _drain_pipes(self, fd: int, payload: bytes) -> None:
+        self._drains.end(fd, payload)
 
     def _echo(self, _: int, payload: bytes) -> None:
         if self._pair.terminal:
@@ -363,9 +443,6 @@ class Mover:
     def _sweep(self, fd: int, payload: bytes) -> None:
         count = killing.sweep(self._pair, *wire.SWEEPING.unpack(payload), leave_out=os.getpid())
         self._audience.send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(count)))
-
-    def _signal(self, _: int, payload: bytes) -> None:
-        killing.signal_foreground(self._pair, *wire.NUMBER.unpack(payload))
 
     def _receipt(self, fd: int, receipt: bytes) -> None:
         self._audience.send(fd, wire.frame(wire.TYPED, receipt))
@@ -380,19 +457,22 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.INPUT: Mover._type,
     wire.WATCH: Mover._watch,
     wire.RESIZE: Mover._resize,
-    wire.SIGNAL: Mover._signal,
-    wire.KILL: Mover._kill,
+    wire.SIGNAL: lambda mover, _, payload: killing.signal_foreground(mover._pair, *wire.NUMBER.unpack(payload)),
+    wire.KILL: lambda mover, _, payload: mover._tell_keeper(pair.ASKED_TO_KILL, payload),
     wire.LOOK: Mover._look,
     wire.SWEEP: Mover._sweep,
     wire.HOLD: Mover._hold,
     wire.TRIM: Mover._keep_no_more,
     wire.ROLL: Mover._roll,
     wire.PAUSE: Mover._pause,
-    wire.SIGNAL_PROGRAM: Mover._signal_program,
+    wire.SIGNAL_PROGRAM: lambda mover, _, payload: killing.signal_program(mover._pair, *wire.NUMBER.unpack(payload)),
     wire.WHO_IS_LEFT: Mover._left,
     wire.KEEP_ENVIRONMENT: Mover._keep_environment,
     wire.DOES_IT_WAIT: Mover._does_it_wait,
     wire.ECHO: Mover._echo,
     wire.FENCE: Mover._raise_fence,
     wire.INPUT_AT: Mover._type_at,
+    wire.PIPES: Mover._open_pipes,
+    wire.DRAIN: Mover._drain_pipes,
+    wire.END_INPUT: Mover._ask_for_end,
 }

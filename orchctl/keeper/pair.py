@@ -15,12 +15,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchctl.core import journal, layout
+from orchctl.keeper.footing import bind_again, identity
+from orchctl.keeper.typed import Typed
 
 # keeper → mover
 ENDED = ord("e")  # the program was reaped: say when its output has ended
 RECORDED = ord("r")  # run.jnl grew: tell the supervisor
 FINISH = ord("f")  # nothing is left: go
 WAITS = ord("w")  # the answer to ASKED_IF_WAITING: its u64, then JSON
+PIPES_HELD = ord("h")  # a command's id, a NUL, and why its FIFOs cannot be opened, or nothing
+INPUT_ENDED = ord("n")  # the answer to ASKED_TO_END_INPUT
 
 # mover → keeper
 DRAINED = ord("d")  # u64: the log ends here, nobody can write any more
@@ -29,11 +33,24 @@ ASKED_TO_KILL = ord("k")  # f64 seconds of grace
 ASKED_TO_PAUSE = ord("p")
 ASKED_TO_GO_ON = ord("u")
 ASKED_IF_WAITING = ord("w")  # u64: whether anybody sleeps until there is input; only an ancestor may look
+ASKED_TO_END_INPUT = ord("n")  # what the program reads has ended: let go of the other end, and say so
 IDLE = ord("i")  # nothing was written or typed for too long
+HOLD_PIPES = ord("h")  # a command's id: hold its FIFOs open too
+PIPES_OVER = ord("o")  # a command's id: hold them for reading alone
+PIPES_CLOSED = ord("c")  # a command's id: nobody writes to them any more
 
+BACKLOG = 16
 RESERVE_BYTES = 1 << 13
 _KEEP_SIZE = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+@dataclass(slots=True)
+class ExecPipes:
+    """The FIFOs of one command's stdout and stderr; see `exec_pipes.py`."""
+
+    ends: list[int]
+    over: bool = False  # held for reading alone
 
 
 @dataclass(slots=True)
@@ -56,7 +73,20 @@ class Pair:
     terminal: bool = True
     complaints: int = -1  # where its stderr comes from, if that is not part of its output
     parent: bool = True  # whether the keeper is the program's own parent, and will hear how it ended
+    input_open: bool = True  # whether what is typed reaches the program
+    typed: Typed = field(default_factory=Typed)
     unrecorded: bytes = b""  # what the disk has not taken yet
+    exec_pipes: dict[str, ExecPipes] = field(default_factory=dict)  # by the commands' ids; each process has its own
+    door: tuple[int, int] | None = None  # the file of the listening socket
+
+    def listen_again(self) -> bool:
+        """Bind the socket again if its file was removed or replaced; whether there is a new one."""
+        if identity(f"{self.folder}/{layout.SOCKET}") == self.door or not os.path.isdir(self.folder):
+            return False
+        old, self.listener = self.listener, bind_again(self.folder, layout.SOCKET, BACKLOG)
+        self.door = identity(f"{self.folder}/{layout.SOCKET}")
+        old.close()
+        return True
 
     def record(self, kind: str, **fields: Any) -> bool:
         """Append one record, in a single write as a rule, so that both processes may append; whether it is written."""
@@ -72,6 +102,20 @@ class Pair:
         except OSError:
             return False
         return True
+
+    def end_input(self, once: bytes = b"") -> None:
+        """Let go of the pipe to the program's stdin; it reads the end once both processes have. Twice changes nothing.
+
+        The number of the descriptor stays, so that nothing else comes in its place. The last of the two records it,
+        with the name of the request.
+        """
+        if self.input_open and not self.terminal:
+            null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            os.dup2(null, self.master, inheritable=False)
+            os.close(null)
+            self.input_open = False
+        if once:
+            self.record("input-ended", once=once.hex())
 
     def end_is_recorded(self) -> bool:
         """Whether some keeper wrote down how the program ended."""

@@ -33,17 +33,22 @@ FENCE = ord(
     "F"
 )  # u64 epoch: from now on type nothing that was allowed under an earlier one; a pair with FENCING knows it
 INPUT_AT = ord("U")  # u64 epoch it was allowed under, then as INPUT; the same
+PIPES = ord("V")  # a command's id, then a NUL: open its two FIFOs and drain them; a pair with PIPING knows it
+DRAIN = ord("D")  # u8, a command's id, a NUL: it is over, store what is in its FIFOs (0), or drop it (1); the same
+END_INPUT = ord("C")  # u64 epoch, 16 bytes naming it: what is typed ends here; a pair with ENDING knows it
 
 # pair → supervisor
 HELLO = ord("h")  # JSON: protocol, keeper, mover, child, stalled, features
 GREW = ord("g")  # the log grew past what WATCH named
 JOURNAL = ord("j")  # run.jnl grew
-SEEN = ord("s")  # JSON: foreground group, its name, terminal modes, where the last input fell, the program's directory
+SEEN = ord("s")  # JSON: foreground group, its name, terminal modes, what was typed, the program's directory
 SWEPT = ord("x")  # u32: how many processes that was
 STALLED = ord("b")  # UTF-8: why the log takes no more bytes, or nothing once it does
 LEFT = ord("q")  # JSON: their numbers
 KEPT = ord("k")  # the environment is written down
 WAITS = ord("a")  # that u64, then JSON: what the kernel says, whether of the program itself, the terminal's local modes
+PIPED = ord("v")  # that id, a NUL, and then UTF-8: why they cannot be opened, or nothing once both processes hold them
+DRAINED = ord("d")  # what DRAIN said: nothing more is stored of them
 TYPED = ord("t")  # 16 bytes of the input's name, u32 bytes taken, u8 outcome
 
 TYPED_ALL = 0
@@ -52,12 +57,15 @@ TYPED_TOO_LONG = 2  # a line longer than the terminal takes; nothing was typed
 TYPED_STALE = 3  # the epoch is over; what of it was not typed yet never is
 
 FENCING = "fence"  # a feature: what is typed carries its epoch
+PIPING = "pipes"  # a feature: the mover drains the FIFOs of commands whose stdout and stderr come apart
+ENDING = "eof"  # a feature: the input of a program on pipes can be ended; answered by TYPED, of no bytes
 
 LIMIT_BYTES = 1 << 20
 HEAD = struct.Struct(">BI")
 OFFSET = struct.Struct(">Q")
 SIZE = struct.Struct(">HH")
 NUMBER = struct.Struct(">I")
+FLAG = struct.Struct(">B")
 SECONDS = struct.Struct(">d")
 SWEEPING = struct.Struct(">QI")
 RECEIPT = struct.Struct(">16sIB")

@@ -111,5 +111,28 @@ def test_frames_about_epochs_look_as_they_have_always_looked(kind: int, payload:
     assert list(wire.Decoder().feed(expected)) == [(kind, payload)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "payload", "expected"),
+    [
+        (wire.PIPES, b"0badcafe\0", b"V\x00\x00\x00\x090badcafe\x00"),
+        (wire.PIPED, b"0badcafe\0why", b"v\x00\x00\x00\x0c0badcafe\x00why"),
+        (wire.DRAIN, wire.FLAG.pack(True) + b"0badcafe\0", b"D\x00\x00\x00\x0a\x010badcafe\x00"),
+        (wire.DRAINED, wire.FLAG.pack(False) + b"0badcafe\0", b"d\x00\x00\x00\x0a\x000badcafe\x00"),
+    ],
+)
+def test_frames_about_pipes_look_as_they_have_always_looked(kind: int, payload: bytes, expected: bytes) -> None:
+    assert wire.frame(kind, payload) == expected
+    assert list(wire.Decoder().feed(expected)) == [(kind, payload)]
+
+
+def test_the_word_for_pipes_never_changes() -> None:
+    assert wire.PIPING == "pipes"
+
+
 def test_words_about_epochs_never_change_their_meaning() -> None:
     assert (wire.TYPED_STALE, wire.FENCING) == (3, "fence")
+
+
+def test_the_end_of_input_is_a_word_that_a_pair_announces() -> None:
+    assert wire.frame(wire.END_INPUT, wire.OFFSET.pack(3) + ONCE) == b"C\x00\x00\x00\x18" + bytes(7) + b"\x03" + ONCE
+    assert wire.ENDING == "eof"
