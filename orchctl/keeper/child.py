@@ -58,17 +58,28 @@ def resize(master: int, cols: int, rows: int) -> None:
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
 
-def open_pipes() -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Without a terminal: our ends (non-blocking, for ever) and the program's, of its stdin, stdout and stderr."""
-    (their_in, our_in), (our_out, their_out), (our_err, their_err) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
+def open_pipes(stdin: int | None = None) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Without a terminal: our ends (non-blocking, for ever) and the program's, of its stdin, stdout and stderr.
+
+    Where it has a `stdin` of its own, what is typed goes to /dev/null.
+    """
+    their_in, our_in = os.pipe2(os.O_CLOEXEC) if stdin is None else (stdin, open_null(os.O_WRONLY))
+    (our_out, their_out), (our_err, their_err) = (os.pipe2(os.O_CLOEXEC) for _ in range(2))
     ours = (our_in, our_out, our_err)
     for fd in ours:
         os.set_blocking(fd, False)
     return ours, (their_in, their_out, their_err)
 
 
-def start(plan: Plan, terminal: str | tuple[int, int, int]) -> int:
+def open_null(flags: int) -> int:
+    """/dev/null, for this process alone."""
+    return os.open(os.devnull, flags | os.O_CLOEXEC)
+
+
+def start(plan: Plan, terminal: str | tuple[int, int, int], stdin: int | None = None) -> int:
     """Start the program with `terminal` as its controlling one, or on three pipes; its pid.
+
+    On a terminal too it may have a `stdin` of its own, as `program <file` has in a shell.
 
     By posix_spawn: it runs no Python between fork and exec, which is several times faster, and
     tells an exec that failed. What it cannot set, this process sets for itself and takes back.
@@ -77,6 +88,7 @@ def start(plan: Plan, terminal: str | tuple[int, int, int]) -> int:
     if isinstance(terminal, str):
         opened = (os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0)  # the first terminal a new session opens is its own
         actions = [opened, (os.POSIX_SPAWN_DUP2, 0, 1), (os.POSIX_SPAWN_DUP2, 0, 2)]
+        actions += [(os.POSIX_SPAWN_DUP2, stdin, 0)] if stdin is not None else []
     else:
         actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(terminal)]
     try:

@@ -16,7 +16,7 @@ import signal
 import socket
 import time
 
-from orchctl.keeper import killing, pair, tree, waiting, wire
+from orchctl.keeper import exec_pipes, killing, pair, tree, waiting, wire
 from orchctl.keeper.killing import Killing
 from orchctl.keeper.limits import GRACE_S, Limits
 from orchctl.keeper.pair import Pair
@@ -54,7 +54,8 @@ class Keeper:
             os.set_blocking(fd, False)
         self._wake = wake
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGCHLD, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
 
     def run(self) -> None:
         """Until the kernel says that there is no child left."""
@@ -82,7 +83,8 @@ class Keeper:
         ready = [fd for fd, _ in poll.poll(self._wait_ms())]
         if self._woken in ready:
             with contextlib.suppress(BlockingIOError):
-                os.read(self._woken, 4096)
+                if signal.SIGHUP in os.read(self._woken, 4096) and self._mover:
+                    os.kill(self._mover, signal.SIGHUP)  # a supervisor does not find our socket: see the mover
         if self._link.fileno() in ready:
             self._hear_mover()
         if self._orphan() in ready:
@@ -150,9 +152,16 @@ class Keeper:
             elif kind == pair.ASKED_TO_GO_ON:
                 killing.unpause(self._below)
                 self._record("unpaused")
+            elif kind == pair.ASKED_TO_END_INPUT:
+                self._pair.end_input()
+                self._tell(pair.INPUT_ENDED)
             elif kind == pair.ASKED_IF_WAITING:
                 seen = waiting.seen(self._pair, leave_out=self._mover) if self._ended_at is None else waiting.NOTHING
                 self._tell(pair.WAITS, payload + json.dumps(seen).encode("ascii"))
+            elif kind in (pair.HOLD_PIPES, pair.PIPES_OVER, pair.PIPES_CLOSED):
+                held = exec_pipes.hold(self._pair, kind, payload)
+                if held is not None:
+                    self._tell(pair.PIPES_HELD, held)
 
     # the end
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from orchctl.core import journal, layout, segments
 from orchctl.keeper import child, killing, pair, plan, process, tree
 from orchctl.keeper.audience import hello
-from orchctl.keeper.footing import follow_log
+from orchctl.keeper.footing import follow_log, identity
 from orchctl.keeper.keeper import AGAIN_S, BecomeMover, Keeper
 from orchctl.keeper.limits import Limits
 from orchctl.keeper.mover import Mover, Orphaned
@@ -38,7 +38,8 @@ def begin(folder: str, listener: socket.socket, first: socket.socket) -> None:
         shared = _start(folder, listener, first, what)
         if shared is not None:
             _live(shared, Limits(what), first)
-        os.unlink(f"{folder}/{layout.SOCKET}")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{folder}/{layout.SOCKET}")
         os._exit(0)
     finally:
         complain()
@@ -53,17 +54,20 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: pla
     if size is not None:
         what = replace(what, cols=size[0], rows=size[1])
     os.close(os.open(f"{folder}/{layout.segment(offset)}", os.O_WRONLY | made, 0o600))
-    master, sources, complaints, theirs = _ends(what)
+    stdin = _own_stdin(what, first, run)
+    master, sources, complaints, theirs = _ends(what, stdin)
     pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # for ever, and of the default size
     shared = Pair(folder, listener, master, sources, pipe, log, what.ring_bytes, what.idle_s, 0, os.getpid())
     shared.terminal, shared.env, shared.complaints = what.terminal, what.env, complaints
+    shared.input_open = what.terminal or stdin is None
+    shared.door = identity(f"{folder}/{layout.SOCKET}")
     try:
-        shared.child = child.start(what, os.ttyname(theirs[0]) if what.terminal else theirs)
+        shared.child = child.start(what, os.ttyname(theirs[0]) if what.terminal else theirs, stdin)
     except child.StartFailed as error:
         shared.record("failed", step=error.step, errno=error.error)
         first.sendall(hello(shared, 0))
         return None
-    for fd in {*theirs}:
+    for fd in {*theirs} | ({stdin} if stdin is not None else set()):
         os.close(fd)
     shared.pidfd = killing.open_process(shared.child, 0)
     shared.ticks = tree.start_ticks(shared.child)
@@ -86,12 +90,26 @@ def _next_run(folder: str) -> tuple[int, int, tuple[int, int] | None]:
     return 1 + sum(record["type"] == "started" for record in records), end, sizes[-1] if sizes else None
 
 
-def _ends(what: plan.Plan) -> tuple[int, dict[int, int], int, tuple[int, int, int]]:
+def _own_stdin(what: plan.Plan, first: socket.socket, run: int) -> int | None:
+    """The program's stdin, where that is neither its terminal nor a pipe of ours.
+
+    One that was handed over lies on the first connection since before this process was forked, and is of use to
+    the first run alone: later ones would find what the first one left of it.
+    """
+    if what.stdin == plan.HANDED and run == 1:
+        _, handed, _, _ = socket.recv_fds(first, 1, 1)
+        for fd in handed:
+            os.set_inheritable(fd, False)  # the program gets a copy, and nothing besides
+        return handed[0] if handed else child.open_null(os.O_RDONLY)
+    return None if what.stdin == plan.OPEN else child.open_null(os.O_RDONLY)
+
+
+def _ends(what: plan.Plan, own_stdin: int | None) -> tuple[int, dict[int, int], int, tuple[int, int, int]]:
     """Where to type, what to read as which stream, what to read apart, and the program's own ends."""
     if what.terminal:
         master, slave = child.open_terminal(what.cols, what.rows, echo=what.echo)
         return master, {master: 0}, -1, (slave, slave, slave)
-    (stdin, stdout, stderr), theirs = child.open_pipes()
+    (stdin, stdout, stderr), theirs = child.open_pipes(own_stdin)
     if what.apart:
         return stdin, {stdout: 1}, stderr, theirs
     return stdin, {stdout: 1, stderr: 2}, -1, theirs

@@ -14,6 +14,10 @@ from orchctl.core import layout
 
 RING_BYTES = 64 << 20
 SERVER = "server"  # the backend of an agent server
+# What the program's stdin is.
+OPEN = "open"  # its terminal, or a pipe that `send` writes to
+NULL = "null"  # /dev/null
+HANDED = "handed"  # a descriptor of the client that asked, sent ahead on the first connection; in later runs /dev/null
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Plan:
     idle_s: float | None
     bind_pid: int | None
     bind_ticks: int
+    stdin: str
 
 
 def keep_environment(folder: str, env: dict[str, str]) -> None:
@@ -75,4 +80,5 @@ def read(folder: str) -> Plan:
         idle_s=spec.get("idle_s"),
         bind_pid=spec.get("bind_pid"),
         bind_ticks=spec.get("bind_ticks", 0),
+        stdin=spec.get("stdin", OPEN),
     )

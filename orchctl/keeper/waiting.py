@@ -48,6 +48,8 @@ class _View:
 
 def seen(shared: Pair, *, leave_out: int) -> dict[str, Any]:
     """What is told of the session, the mover left out; `own` says that it is the session's own program."""
+    if not shared.input_open:  # what it reads does not come from us
+        return {"kernel": "no", "own": False, "local": None}
     with contextlib.suppress(OSError, termios.error):
         for _ in range(TRIES):
             before = _members(shared, leave_out), _modes(shared)

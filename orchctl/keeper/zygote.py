@@ -3,7 +3,8 @@
 It also holds the listening socket and the lifetime lock, together with the supervisor, so that a
 client that connects while the supervisor is being replaced waits a moment instead of being refused.
 Keepers inherit neither. Words on its channel, one a line: `spawn ID` with one descriptor, `ready`,
-`stop`, `retire` with one descriptor from the supervisor; `zygote PID`, `go`, `stop`, `back` to it.
+`stop`, `retire` with one descriptor, `features` from the supervisor; `zygote PID`, `go`, `stop`, `back` to it, and
+`features WORD…` when it asks.
 
 A zygote that is to take over is on trial: until it hears `go` its supervisor may only look. If that supervisor ends
 before it serves, both end, and the old zygote, which has kept the door until then, takes everything back. One that
@@ -25,7 +26,9 @@ from orchctl.core.backoff import Backoff
 from orchctl.keeper import apology, life, orphans
 from orchctl.keeper.audience import received
 from orchctl.keeper.footing import Door, bind, own_stdio, say
+from orchctl.keeper.pair import BACKLOG
 
+FEATURES = b"stdin"  # what keepers of ours can that the first ones could not: a stdin of another kind than `open`
 SERVE_S = 10.0  # how long a successor may take to adopt everything; clients wait longer for a hello
 
 
@@ -147,6 +150,9 @@ class Zygote:
                 self._serving()
             elif word == b"stop":
                 self._stopping = True
+            elif word == b"features":
+                with contextlib.suppress(OSError):  # that it is gone is heard
+                    self._channel.sendall(b"features %s\n" % FEATURES)
             elif word == b"retire" and self._fds:
                 self._successor = socket.socket(fileno=self._fds.pop(0))
         if not data:
@@ -254,7 +260,7 @@ class Zygote:
         """The session's socket is bound before the fork, so that no supervisor ever sees it half-made."""
         folder = f"{self._root}/sessions/{session}"
         try:
-            listener = bind(folder, layout.SOCKET, 16)
+            listener = bind(folder, layout.SOCKET, BACKLOG)
         except OSError as error:
             say(f"session {session} cannot be started: {error}")
             first.close()

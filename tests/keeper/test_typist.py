@@ -289,3 +289,64 @@ def test_an_input_that_was_typed_says_so_also_when_its_epoch_is_over(raw: Desk) 
     raw.typist.raise_fence(2, now=0)
     raw.typist.add(2, once(1), b"old", now=0, epoch=1)
     assert raw.receipts == [(1, 1, 3, wire.TYPED_ALL), (2, 1, 3, wire.TYPED_ALL)]
+
+
+def _on_a_pipe(ended: list[int], *, already: bool = False) -> tuple[Typist, int, int, list[tuple[int, int, int]]]:
+    """A typist that writes to a pipe, both ends of that, and its receipts; `ended` grows when it asks for the end."""
+    read, write = os.pipe2(os.O_NONBLOCK)
+    receipts: list[tuple[int, int, int]] = []
+
+    def receipt(_: int, data: bytes) -> None:
+        name, taken, outcome = wire.RECEIPT.unpack(data)
+        receipts.append((int.from_bytes(name, "big"), taken, outcome))
+
+    typist = Typist(write, receipt, terminal=False, end=lambda: ended.append(1), ended=already)
+    return typist, read, write, receipts
+
+
+def test_the_end_comes_after_what_was_added_before_and_once() -> None:
+    """It is asked for when all of that is written, and answered when it is done; what comes later is not written."""
+    ended: list[int] = []
+    typist, read, write, receipts = _on_a_pipe(ended)
+    typist.add(1, once(1), bytes(1 << 17), now=0)
+    typist.add(1, once(2), b"", now=0, end=True)
+    typist.add(1, once(3), b"late", now=0)
+    assert (ended, receipts) == ([], [])
+    size = 0
+    while not ended:
+        size += len(os.read(read, 1 << 16))
+        typist.go_on(now=0)
+    assert (receipts, typist.busy, typist.ending) == ([(1, 1 << 17, wire.TYPED_ALL)], False, once(2))
+    typist.check(now=10 * PATIENCE_S)  # whoever ends it may take its time
+    typist.add(2, once(2), b"", now=0, end=True)
+    assert ended == [1]
+    typist.go_on_after_end(now=0)
+    assert receipts[1:] == [(2, 0, wire.TYPED_ALL), (3, 0, wire.TYPED_BLOCKED)]
+    typist.add(3, once(2), b"", now=0, end=True)
+    assert (receipts[3:], ended) == ([(2, 0, wire.TYPED_ALL)], [1])
+    size += len(os.read(read, 1 << 17))
+    assert size == 1 << 17
+    os.close(read)
+    os.close(write)
+
+
+def test_an_end_under_way_is_not_called_back_by_a_newer_epoch() -> None:
+    ended: list[int] = []
+    typist, read, write, receipts = _on_a_pipe(ended)
+    typist.add(1, once(1), b"", now=0, epoch=1, end=True)
+    typist.raise_fence(2, now=0)
+    assert receipts == []
+    typist.go_on_after_end(now=0)
+    assert receipts == [(1, 0, wire.TYPED_ALL)]
+    os.close(read)
+    os.close(write)
+
+
+def test_a_typist_of_an_input_that_has_ended_writes_nothing() -> None:
+    typist, read, write, receipts = _on_a_pipe([], already=True)
+    typist.add(1, once(1), b"x", now=0)
+    assert receipts == [(1, 0, wire.TYPED_BLOCKED)]
+    with pytest.raises(BlockingIOError):
+        os.read(read, 1)
+    os.close(read)
+    os.close(write)
