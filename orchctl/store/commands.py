@@ -11,7 +11,15 @@ import os
 from typing import Any
 
 from orchctl.core import journal, layout
+from orchctl.core.shell import TAG
 from orchctl.store.appending import append
+
+ROOM_BYTES = 1 << 16  # what a program writes at once, as a rule
+
+
+def apart_files(exec_id: str) -> tuple[str, str]:
+    """The names of the files with a command's stdout and stderr."""
+    return f"{layout.STDOUT_FILE}{exec_id}", f"{layout.STDERR_FILE}{exec_id}"
 
 
 class CommandStore:
@@ -50,6 +58,33 @@ class CommandStore:
         finally:
             os.close(fd)
 
+    def make_pipes(self, exec_id: str) -> tuple[str, str]:
+        """Two FIFOs for a command's stdout and stderr, and the files that they are drained into; the FIFOs' paths."""
+        self.make_files(exec_id)
+        paths = (
+            f"{self.shell}/{layout.STDOUT_FIFO}{exec_id}",
+            f"{self.shell}/{layout.STDERR_FIFO}{exec_id}",
+        )
+        for path in paths:
+            with contextlib.suppress(FileExistsError):
+                os.mkfifo(path, 0o600)
+        return paths
+
+    def make_files(self, exec_id: str) -> tuple[str, str]:
+        """Two empty files for a command's stdout and stderr; their paths."""
+        for name in apart_files(exec_id):
+            self.put_part(name, 0, b"")
+        return f"{self.shell}/{layout.STDOUT_FILE}{exec_id}", f"{self.shell}/{layout.STDERR_FILE}{exec_id}"
+
+    def has(self, *names: str) -> bool:
+        """Whether all of these files are there."""
+        return all(os.path.exists(f"{self.shell}/{name}") for name in names)
+
+    def has_room(self) -> bool:
+        """Whether the disk takes more: a command that writes its files itself does not say that they are short."""
+        free = os.statvfs(self.shell)
+        return free.f_bavail * free.f_frsize >= ROOM_BYTES and (free.f_favail > 0 or free.f_files == 0)
+
     def read_text(self, name: str) -> str:
         """A file that was put in parts."""
         with open(f"{self.shell}/{name}", "rb") as file:
@@ -70,6 +105,12 @@ class CommandStore:
             return os.path.getsize(f"{self.shell}/{name}")
         except FileNotFoundError:
             return 0
+
+    def remove_typed(self) -> None:
+        """The files that a typed line names, of commands that are over."""
+        for name in os.listdir(self.shell):
+            if name.startswith(TAG):
+                self.remove(*(f"{prefix}{name.removeprefix(TAG)}" for prefix in (TAG, "b", "s")))
 
     def remove(self, *names: str) -> None:
         """What is no longer needed."""

@@ -52,6 +52,7 @@ class Spec:
     shell: str | None = None
     nonce: str = ""
     agent: Agent | None = None  # of a harness session
+    stdin: str = "open"  # or `null`, `handed`
 
 
 class SessionStore:

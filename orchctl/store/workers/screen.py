@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+from orchctl.core import extras
 from orchctl.core.cutting import MarkCutter
+from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.model.screen import Cursor, Painting, Screen, Size
 from orchctl.model.stream import Chunk, Gap
@@ -22,6 +24,7 @@ from orchctl.model.values import to_plain
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore, Spec
 from orchctl.store.sizes import sizes, start_of_run
+from orchctl.store.typed import TypedLog
 
 BLOCK_BYTES = 1 << 18
 SCROLLBACK = 1000  # lines: a terminal that becomes higher shows some of them again
@@ -41,7 +44,7 @@ def main(asked: dict[str, Any]) -> None:
 def _screen(store: SessionStore, session: str) -> Screen:
     spec, log = _opened(store, session)
     end, start = log.end, min(log.end, start_of_run(store, session))
-    terminal = _Terminal(sizes(store, spec, end), start)
+    terminal = _Terminal(sizes(store, spec, end), start, _typed(store, spec, start, log))
     first, missing = start, 0
     for piece in _pieces(log, start, end):
         if isinstance(piece, Gap):
@@ -55,7 +58,7 @@ def _screen(store: SessionStore, session: str) -> Screen:
 def _paint(store: SessionStore, session: str) -> Painting:
     spec, log = _opened(store, session)
     end, start = log.end, min(log.end, start_of_run(store, session))
-    terminal = _Terminal(sizes(store, spec, end), start)
+    terminal = _Terminal(sizes(store, spec, end), start, _typed(store, spec, start, log))
     for piece in _pieces(log, start, end):
         if isinstance(piece, Chunk):
             terminal.play(piece)
@@ -67,6 +70,16 @@ def _opened(store: SessionStore, session: str) -> tuple[Spec, OutputLog]:
     if spec is None:
         raise NoSuchSession(f"the files of session {session} cannot be read")
     return spec, OutputLog(store.folder(session))
+
+
+def _typed(store: SessionStore, spec: Spec, start: int, log: OutputLog) -> TypedLines:
+    """The lines that were typed for commands, which their own text takes the place of."""
+    typed, lines = TypedLog(store.folder(spec.id), spec.shell), TypedLines()
+    if spec.shell is not None:
+        typed.look()
+        for one in typed.lines[typed.after(start, log) :]:
+            lines.know(one)
+    return lines
 
 
 def _pieces(log: OutputLog, offset: int, end: int) -> Iterator[Chunk | Gap]:
@@ -85,13 +98,14 @@ def _pieces(log: OutputLog, offset: int, end: int) -> Iterator[Chunk | Gap]:
 class _Terminal:
     """The emulator, with the sizes that the real one had."""
 
-    def __init__(self, known: Any, start: int) -> None:
+    def __init__(self, known: Any, start: int, lines: TypedLines) -> None:
         self._ghostty = _emulator()
         before = [size for size in known if size.offset <= start]
         self._later: list[Size] = [size for size in known if size.offset > start]
         self._terminal = self._ghostty.Terminal(before[-1].cols, before[-1].rows, scrollback=SCROLLBACK)
         self._remember_begun()
-        self._cutter = MarkCutter()
+        self._lines, self._cutter = lines, MarkCutter()
+        lines.limit = before[-1].cols
 
     def _remember_begun(self) -> None:
         """Have it keep what has begun and is not whole, so that its length can be asked for."""
@@ -103,14 +117,15 @@ class _Terminal:
         """The next bytes of the log; resizes where they were."""
         while self._later and self._later[0].offset <= chunk.end:
             at = max(0, self._later[0].offset - chunk.offset)
-            self._feed(self._cutter.feed(Chunk(chunk.offset, chunk.data[:at])))
+            self._feed(self._lines.feed(Chunk(chunk.offset, chunk.data[:at])))
             chunk = Chunk(chunk.offset + at, chunk.data[at:])
             self._resize(self._later.pop(0))
-        self._feed(self._cutter.feed(chunk))
+        self._feed(self._lines.feed(chunk))
 
     def screen(self, session: str, name: str | None, first: int, end: int, missing: int) -> Screen:
         """As it is after all of them."""
-        self._feed(self._cutter.end())
+        self._feed(self._lines.end())
+        self._write(self._cutter.end())
         for size in self._later:  # after the last byte
             self._resize(size)
         cols, rows = self._terminal.size
@@ -133,7 +148,7 @@ class _Terminal:
 
     def painting(self, end: int) -> Painting:
         """What another terminal is to be told to be like this one; what has only begun is left to what follows."""
-        pending = self._cutter.held_bytes + self._begun_bytes()
+        pending = self._lines.held_bytes + self._cutter.held_bytes + self._begun_bytes()
         for size in self._later:
             self._resize(size)
         cols, rows = self._terminal.size
@@ -181,10 +196,15 @@ class _Terminal:
 
     def _feed(self, chunks: list[Chunk]) -> None:
         for chunk in chunks:
+            self._write(self._cutter.feed(chunk))
+
+    def _write(self, chunks: list[Chunk]) -> None:
+        for chunk in chunks:
             self._terminal.feed(chunk.data)
 
     def _resize(self, size: Size) -> None:
         self._terminal.resize(size.cols, size.rows)
+        self._lines.limit = size.cols
 
     def _title(self) -> str:
         found = self._terminal.get("title", "GhosttyString")
@@ -214,5 +234,6 @@ def _emulator() -> Any:
     except (ImportError, OSError) as error:
         why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
         raise OrchctlError(
-            f"the terminal emulator is not installed{why}: pip install 'orchctl[screen]'", code="missing-extra"
+            f"the terminal emulator is not installed{why}; install it with: {extras.install_command('screen')}",
+            code="missing-extra",
         ) from None

@@ -11,6 +11,7 @@ from orchctl.core import findings
 from orchctl.core.cutting import MarkCutter
 from orchctl.core.needle import Find, Needle
 from orchctl.core.search import LineSearch
+from orchctl.core.typed_lines import Typed, TypedLines
 from orchctl.errors import OrchctlError
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.stream import Chunk, Gap
@@ -18,6 +19,7 @@ from orchctl.model.values import from_plain
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore
 from orchctl.store.timeline import Timeline
+from orchctl.store.typed import TypedLog
 
 BLOCK_BYTES = 1 << 16  # fits into a processor's cache; and the memory of larger ones goes back to the kernel each time
 HELD_S = 0.05  # findings that come closer to each other go together, in one block
@@ -35,7 +37,15 @@ def main(asked: dict[str, Any]) -> None:
     for number, one in enumerate(asked["sessions"]):
         try:
             terminal = one["backend"] == "pty"
-            log = Log(store.folder(one["id"]), wanted, terminal=terminal, needle=needles[terminal], used=used)
+            spec = store.read_spec(one["id"]) if terminal else None
+            log = Log(
+                store.folder(one["id"]),
+                wanted,
+                terminal=terminal,
+                needle=needles[terminal],
+                used=used,
+                shell=None if spec is None else spec.shell,
+            )
             for finding in log.findings():
                 if finding is None:
                     out.flush()
@@ -61,6 +71,7 @@ class Log:
         needle: Needle | None = None,
         used: bool = False,
         block_bytes: int = BLOCK_BYTES,
+        shell: str | None = None,
     ) -> None:
         self._folder = folder
         self._log = OutputLog(folder)
@@ -68,26 +79,29 @@ class Log:
         self._terminal = terminal
         self._block_bytes = block_bytes
         self._needle = needle or Needle(wanted, returns=terminal)
+        self._typed = None if shell is None else TypedLog(folder, shell)
         self.used = used
 
     def findings(self) -> Iterator[Line | Gap | Count | None]:
         """All there are, in order; None after each block."""
         end = self._log.end
+        if self._typed is not None:
+            self._typed.look()
         offset, number = self._start(end)
         search = LineSearch(self._wanted, self._needle, number=number, used=self.used)
-        cutter = MarkCutter()
+        text = self._text_from(offset)
         for piece in self._pieces(offset, end):
             if isinstance(piece, Gap):
-                yield from search.feed(cutter.end())
+                yield from search.feed(text.end())
                 yield from search.end()
                 yield piece
             else:
-                yield from search.feed(cutter.feed(piece) if self._terminal else [piece])
+                yield from search.feed(text.feed(piece) if self._terminal else [piece])
             yield None
             if search.done:
                 break
         else:
-            yield from search.feed(cutter.end())
+            yield from search.feed(text.end())
             yield from search.end()
         self.used = search.used
         self._log.close()
@@ -122,8 +136,27 @@ class Log:
         pieces = (piece for piece in self._pieces(0, offset) if isinstance(piece, Chunk))
         if not self._terminal:
             return 1 + sum(piece.data.count(b"\n") for piece in pieces)
-        cutter = MarkCutter()
-        return 1 + sum(one.data.count(b"\n") for piece in pieces for one in cutter.feed(piece))
+        text = self._text_from(0)
+        return 1 + sum(one.data.count(b"\n") for piece in pieces for one in text.feed(piece))
+
+    def _text_from(self, offset: int) -> _Text:
+        known = [] if self._typed is None else self._typed.lines[self._typed.after(offset, self._log) :]
+        return _Text(known)
+
+
+class _Text:
+    """A log as people read it: with commands in the place of the lines that were typed for them, and without marks."""
+
+    def __init__(self, known: list[Typed]) -> None:
+        self._lines, self._cutter = TypedLines(), MarkCutter()
+        for one in known:
+            self._lines.know(one)
+
+    def feed(self, chunk: Chunk) -> list[Chunk]:
+        return [part for shown in self._lines.feed(chunk) for part in self._cutter.feed(shown)]
+
+    def end(self) -> list[Chunk]:
+        return [part for shown in self._lines.end() for part in self._cutter.feed(shown)] + self._cutter.end()
 
 
 class _Out:
