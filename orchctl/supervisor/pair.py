@@ -1,7 +1,8 @@
 """The supervisor's end of a pair: nudges in, requests out, and a new connection when one is lost.
 
 Truth is on disk; a connection only tells when to look. Refused means that both processes of the
-pair are gone, because each of them holds the listening socket for as long as it lives.
+pair are gone, because each of them holds the listening socket for as long as it lives. Every other failure to connect
+proves nothing: it is tried again, with a growing pause, for as long as a process of the pair may live.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import asyncio
 import contextlib
 import itertools
 import json
+import logging
 import os
+import signal
 import socket
 import struct
 from collections import deque
@@ -18,13 +21,17 @@ from collections.abc import Callable
 from typing import Any
 
 from orchctl.core import layout
-from orchctl.errors import Conflict
+from orchctl.errors import Conflict, OrchctlError
 from orchctl.keeper import wire
 from orchctl.model.lazily import dataclass
 from orchctl.settings import socket_address
 
+log = logging.getLogger(__name__)
 ANSWER_S = 2.0
 HEAR_BYTES = 1 << 16
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0  # between attempts to connect
+LOOKS_FOR_NOBODY = 4  # a mover that takes its dead keeper's place needs a moment to write its own number down
+_NAMES = (b"orchctl-keeper\n", b"orchctl-mover\n")
 
 
 @dataclass(slots=True)
@@ -33,6 +40,7 @@ class _Typing:
     epoch: int | None
     done: asyncio.Future[tuple[int, int]]
     again: bool  # to the next mover, should this one die before it says that it is typed
+    end: bool = False  # nothing to type: the input ends
     sent: bool = False
 
 
@@ -46,9 +54,18 @@ class _Question:
 class PairLink:
     """Talks to one session's pair until the pair is gone."""
 
-    def __init__(self, folder: str, looked: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        looked: Callable[[], None],
+        keeper: Callable[[], int | None] = lambda: None,
+        over: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._folder = folder
         self._looked = looked  # called whenever there may be news on disk
+        self._keeper = keeper  # its number, as far as the session's journal tells
+        self._over = over  # whether the journal proves that nothing is left
+        self._pids = list[int]()  # of the processes that have said hello
         self._ear: _Ear | None = None
         self._typing: dict[bytes, _Typing] = {}
         self._kill: bytes | None = None
@@ -59,6 +76,7 @@ class PairLink:
         self._known = False  # whether we can say that nobody reads
         self._features: list[str] | None = None  # of the pair; None until it has said hello
         self._fence = 0
+        self.inputs = 0  # how many were sent; not a terminal's answers
         self.stalled = ""  # why its log takes no more bytes
         self.greeted = asyncio.Event()
         self.gone = asyncio.Event()
@@ -68,7 +86,7 @@ class PairLink:
         connection = first
         self._known = first is not None
         try:
-            while connection is not None or (connection := self._connect()) is not None:
+            while connection is not None or (connection := await self._reach()) is not None:
                 await self._listen(connection)
                 connection = None
             self.gone.set()  # nobody listens there; not when we were interrupted, for then the pair may live
@@ -99,11 +117,25 @@ class PairLink:
         `epoch` is the one it was allowed under; None for what nobody needs to be allowed. When a mover dies before
         it says that it has typed, the next one types it, unless not `again`: then it is `maybe-typed`.
         """
+        return await self._have_typed(once, _Typing(data, epoch, asyncio.get_running_loop().create_future(), again))
+
+    async def end_input(self, once: bytes, epoch: int) -> int:
+        """Have the program read the end of its input, after all that was typed before; the outcome. Twice is once."""
+        await self.greeted.wait()
+        if self._features is not None and wire.ENDING not in self._features:
+            raise Conflict(
+                "the session was started by an older version, which cannot end its input; it ends with the session",
+                code="older-version",
+            )
+        typing = _Typing(b"", epoch, asyncio.get_running_loop().create_future(), again=True, end=True)
+        return (await self._have_typed(once, typing))[1]
+
+    async def _have_typed(self, once: bytes, typing: _Typing) -> tuple[int, int]:
         if self.gone.is_set():
             raise Conflict("the session has ended", code="session-ended")
         if once not in self._typing:
-            self._typing[once] = _Typing(data, epoch, asyncio.get_running_loop().create_future(), again)
-            self._send_input(once, self._typing[once])
+            self._typing[once] = typing
+            self._send_input(once, typing)
         try:
             return await asyncio.shield(self._typing[once].done)
         finally:
@@ -140,6 +172,21 @@ class PairLink:
         finally:
             if question in self._questions:  # nobody waits any more
                 self._questions.remove(question)
+
+    @property
+    def drains_pipes(self) -> bool:
+        """Whether the mover drains the pipes of commands; a pair of an older version does not."""
+        return wire.PIPING in (self._features or ())
+
+    async def open_pipes(self, exec_id: str) -> None:
+        """Have a command's FIFOs held open by both processes of the pair, and drained from now on."""
+        name = exec_id.encode("ascii") + b"\0"
+        if trouble := (await self._ask(wire.PIPES, name))[len(name) :]:
+            raise OrchctlError(f"the command's pipes cannot be opened: {trouble.decode('utf-8', 'replace')}")
+
+    async def drain_pipes(self, exec_id: str, *, drop: bool = False) -> None:
+        """Once all that is in a command's FIFOs is stored, or dropped; nothing more is stored of them then."""
+        await self._ask(wire.DRAIN, wire.FLAG.pack(drop) + exec_id.encode("ascii") + b"\0")
 
     def signal(self, number: int) -> None:
         """To whatever is in the terminal's foreground."""
@@ -185,15 +232,51 @@ class PairLink:
         """Begin a new segment."""
         self._send(wire.ROLL, b"")
 
-    def _connect(self) -> socket.socket | None:
+    async def _reach(self) -> socket.socket | None:
+        """A connection; None once it is proven that nobody is there."""
+        pause_s, nobody = FIRST_PAUSE_S, 0
+        while True:
+            try:
+                return self._connect()
+            except ConnectionRefusedError:
+                return None
+            except FileNotFoundError as error:  # removed: by the pair at its end, or by somebody else
+                trouble: OSError = error
+                self._look_if_possible()
+                nobody = 0 if self._call() else nobody + 1
+                if nobody and (self._over() or nobody >= LOOKS_FOR_NOBODY):
+                    return None
+            except OSError as error:
+                trouble = error
+            if pause_s == LONGEST_PAUSE_S:
+                log.warning("%s cannot be reached, and is tried again: %s", self._folder, trouble.strerror)
+            await asyncio.sleep(pause_s)
+            pause_s = min(LONGEST_PAUSE_S, 2 * pause_s)
+
+    def _look_if_possible(self) -> None:
+        """Without descriptors nothing can be read; after the next hello there is another look."""
+        with contextlib.suppress(OSError):
+            self._looked()
+
+    def _connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with socket_address(os.path.join(self._folder, layout.SOCKET)) as address:
                 connection.connect(address)
         except OSError:
             connection.close()
-            return None
+            raise
         return connection
+
+    def _call(self) -> bool:
+        """Have the living processes of the pair look at their socket, and bind it again; False: none lives."""
+        called = False
+        for pid in {*self._pids, self._keeper() or 0} - {0}:
+            if _is_ours(pid, self._folder):
+                called = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGHUP)  # older ones ignore it
+        return called
 
     async def _listen(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -208,11 +291,12 @@ class PairLink:
             for typing in self._typing.values():
                 if typing.sent and not typing.again and not typing.done.done():
                     typing.done.set_exception(Conflict("the mover died; it may have typed it", code="maybe-typed"))
-            self._looked()
+            self._look_if_possible()
 
     def _hear(self, kind: int, payload: bytes) -> None:
         if kind == wire.HELLO:
             words = json.loads(payload)
+            self._pids = [int(words.get(name, 0)) for name in ("keeper", "mover")]
             self.stalled, self._features = str(words.get("stalled", "")), list(words.get("features", ()))
             self._say_again()
             self.greeted.set()
@@ -230,7 +314,7 @@ class PairLink:
 
     def _answer(self, kind: int, payload: bytes) -> None:
         for question in self._questions:
-            if question.kind == _ANSWERS[kind] and (kind != wire.WAITS or payload.startswith(question.payload)):
+            if question.kind == _ANSWERS[kind] and (kind not in _NAMED or payload.startswith(question.payload)):
                 self._questions.remove(question)
                 if not question.answer.done():
                     question.answer.set_result(payload)
@@ -256,6 +340,10 @@ class PairLink:
         if self._features is None or self._ear is None:
             return
         typing.sent = True
+        if typing.end:
+            self._send(wire.END_INPUT, wire.OFFSET.pack(typing.epoch or self._fence) + once)
+            return
+        self.inputs += not once.startswith(wire.ANSWER)
         if wire.FENCING in self._features:
             epoch = self._fence if typing.epoch is None else typing.epoch
             self._send(wire.INPUT_AT, wire.OFFSET.pack(epoch) + once + typing.data)
@@ -324,7 +412,20 @@ _ANSWERS = {
     wire.LEFT: wire.WHO_IS_LEFT,
     wire.KEPT: wire.KEEP_ENVIRONMENT,
     wire.WAITS: wire.DOES_IT_WAIT,
+    wire.PIPED: wire.PIPES,
+    wire.DRAINED: wire.DRAIN,
 }
+_NAMED = (wire.WAITS, wire.PIPED, wire.DRAINED)  # answers that begin with what was asked
+
+
+def _is_ours(pid: int, folder: str) -> bool:
+    """Whether a number is that of a keeper or mover below the state directory of `folder`, and not of a stranger."""
+    root = os.fsencode(os.path.dirname(os.path.dirname(folder)))
+    try:
+        with open(f"/proc/{pid}/comm", "rb") as name, open(f"/proc/{pid}/cmdline", "rb") as words:
+            return name.read() in _NAMES and root in words.read().split(b"\0")
+    except OSError:
+        return False
 
 
 def _ended() -> Conflict:

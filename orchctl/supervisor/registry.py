@@ -21,7 +21,8 @@ from orchctl.protocol.messages import SpawnSession
 from orchctl.store.sessions import Spec
 from orchctl.supervisor import shell_start
 from orchctl.supervisor.archive import Archive
-from orchctl.supervisor.asked import checked, start_error
+from orchctl.supervisor.asked import checked, start_error, with_stdin
+from orchctl.supervisor.descriptors import close, copy
 from orchctl.supervisor.guard import carried_through, guarded
 from orchctl.supervisor.harness.lives import Lives
 from orchctl.supervisor.harness.talk import Talk
@@ -32,6 +33,7 @@ from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
 REMOVED_AFTER_S = 20.0  # whoever started it and wants its end has come by then, through a killed supervisor or a stall
+TEND_AGAIN_S = 1.0
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
 
@@ -75,7 +77,7 @@ class Registry:
                 self._house.teller.forget(session_id)
 
     async def _tend(self, session: SupervisedSession, first: socket.socket | None) -> None:
-        await session.tend(first)
+        await self._hold(session, first)
         if self._is_to_run(session):
             await self._wait_before_run(session)
         if self._is_to_run(session):
@@ -89,6 +91,17 @@ class Registry:
             return
         await session.wrap_up()
         self.put_away(session)
+
+    async def _hold(self, session: SupervisedSession, first: socket.socket | None) -> None:
+        """Tend a session to its end; an error of ours, or a disk that fails, is no reason to leave it alone."""
+        while True:
+            try:
+                await session.tend(first)
+                return
+            except Exception:
+                log.exception("session %s: tended again after an error", session.spec.id)
+            first = None
+            await asyncio.sleep(TEND_AGAIN_S)
 
     async def _remove(self, session: SupervisedSession) -> None:
         """It goes with its files, a little later: whoever waits for it, or reads it, hears its end first."""
@@ -216,9 +229,12 @@ class Registry:
         own = [session for session in self.all() if session.spec.managed_by == name]
         return own if exact else [one for one in self.all() if manager.selects(name, one.spec.managed_by)]
 
-    async def spawn(self, asked: SpawnSession) -> SupervisedSession:
-        """Start a session, or find the one that was started when this was asked before."""
-        asked = self.lives.resolved(asked)
+    async def spawn(self, asked: SpawnSession, stdin: int | None = None) -> SupervisedSession:
+        """Start a session, or find the one that was started when this was asked before.
+
+        `stdin` is the descriptor that was handed over; it stays the caller's.
+        """
+        asked = await with_stdin(self.lives.resolved(asked), stdin, self._zygote.can)
         for _ in range(SPAWN_TRIES):
             if asked.session_id in self.archive:
                 return self._take_out(asked.session_id)
@@ -227,14 +243,16 @@ class Registry:
                 await session.pair.greeted.wait()
             elif (session := self._already_there(asked)) is not None:
                 return session
-            elif not await carried_through(self._tasks, self._started(session := self._create(asked))):
+            elif not await carried_through(self._tasks, self._started(session := self._create(asked), copy(stdin))):
                 continue
             if self._sessions.get(asked.session_id) is session or session.over:
                 return session
         raise Internal("no keeper could be started; see 'supervisor.log' in the state directory", code="spawn-failed")
 
-    async def _started(self, session: SupervisedSession) -> bool:
+    async def _started(self, session: SupervisedSession, stdin: int | None = None) -> bool:
         """Have the session's program started; False when the zygote died with the request in its hands.
+
+        `stdin` is the program's, and closed here.
 
         A keeper that was asked for cannot be called back: this is carried through, whoever still listens.
         """
@@ -243,10 +261,12 @@ class Registry:
             return True
         try:
             async with self._starting:
-                await self._start(session)
+                await self._start(session, stdin)
         except Exception:  # not when the supervisor ends: its keeper may be on its way, and the next one will see
             self._drop(session)
             raise
+        finally:
+            close(stdin)
         if session.run.started_at is None:
             self._drop(session)
         if session.run.failure is not None:
@@ -367,9 +387,11 @@ class Registry:
         spec, files = shell_start.equipped(spec, folder)
         self._store.create(spec, shell_start.environment(spec, folder, env), files)
 
-    async def _start(self, session: SupervisedSession) -> None:
+    async def _start(self, session: SupervisedSession, stdin: int | None = None) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
+            if stdin is not None:  # it lies there before anybody is asked to fork
+                socket.send_fds(ours, [b"\0"], [stdin])
             try:
                 self._zygote.spawn(session.spec.id, theirs)
             except OSError:

@@ -7,13 +7,15 @@ from dataclasses import field, replace
 from typing import Any
 
 from orchctl.core.escalation import Escalation
-from orchctl.errors import OrchctlError
+from orchctl.core.execution import End
+from orchctl.errors import Conflict, OrchctlError
 from orchctl.model.command import Command, CommandStatus
 from orchctl.model.lazily import dataclass
 from orchctl.protocol.messages import ExecCommand
 from orchctl.supervisor.news import News
 
 CALLER_GONE_S = 5.0  # a caller that is gone for so long takes its command along
+ANY_INPUTS = -1  # how many inputs the pair had does not matter
 COME_BACK_S = 30.0  # after a change of supervisors, callers need a moment
 
 
@@ -27,9 +29,23 @@ class Running:
     begun: bool = False
     prompts: int = 0  # how many prompts there had been when it was typed
     begin_offset: int = 0  # where the log ended when it was typed
+    line: str = ""  # what is typed for it
     look_at: float = 0.0  # when the terminal is to be looked at again
     still_offset: int = -1  # how much had been written at the last look
     still: int = 0  # how many looks running have seen the shell wait for input
+    inputs: int = 0  # how many had been sent to the pair when the prompt was looked at
+    drawing: bool = False  # its marks tell that the shell draws its prompt
+    drawn_at: int | None = None  # where the prompt begins by its marks
+    drawing_at: float = 0.0  # since when that is known
+    held_at: float | None = None  # since when a step that is due waits for it
+    doubted: bool = False  # a program was seen in front after that: it may have been made by hand
+    told: End | None = None  # the end that its marks tell, which the kernel has not confirmed
+    told_at: float = 0.0
+    back: int = 0  # how many looks running have seen the shell back since then
+    looks: int = 0  # how many there were since then
+    lost: int = 0  # how many looks running have seen an empty line where ours was typed
+    newlines: str = ""  # how the terminal mapped them at that end
+    file_seen: bool = False  # the shell was seen to have the command's file open
     ticks: int = 0  # when that was, in clock ticks since boot
     output_at: int | None = None
     safe_offset: int = 0
@@ -38,6 +54,10 @@ class Running:
     timed_out: bool = False
     viewer: str = ""  # the key of whoever asked for it, if it may hold the lease
     lease_until: float = 0.0  # how long it waits for another who does
+    piped: bool = False  # its stdout and stderr are FIFOs that the mover drains, not files that it writes itself
+    short: str = ""  # why some of what it wrote to them is missing
+    kept: bool = True  # what it wrote to them can still be read
+    waits_for: str = ""  # why the prompt cannot take it yet
     failure: OrchctlError | None = None
     viewers: int = 0
     left_at: float | None = None
@@ -47,6 +67,16 @@ class Running:
     def over(self) -> bool:
         """Whether nothing more will come."""
         return self.failure is not None or self.command.status is not CommandStatus.RUNNING
+
+    @property
+    def unwanted(self) -> bool:
+        """Whether it has not begun and is not to begin: it was taken out of the queue, or nobody waits for it."""
+        return not self.begun and (self.failure is not None or (self.viewers == 0 and not self.asked.detach))
+
+    def check_wanted(self) -> None:
+        """Go no further with a command that nobody wants any more."""
+        if self.unwanted:
+            raise self.failure or Conflict("the caller is gone", code="caller-gone")
 
     def enter(self) -> None:
         """Somebody watches."""
@@ -75,8 +105,10 @@ class Running:
         return {
             "prompts": self.prompts,
             "begin_offset": self.begin_offset,
+            "line": self.line,
             "ticks": self.ticks,
             "apart": self.asked.apart,
+            "piped": self.piped,
             "record": self.asked.record,
             "detach": self.asked.detach,
             "viewer": self.viewer,

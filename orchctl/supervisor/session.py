@@ -20,6 +20,7 @@ from orchctl.store.output import OutputLog
 from orchctl.store.recovery import recover
 from orchctl.store.sessions import Spec
 from orchctl.store.timeline import Timeline
+from orchctl.store.typed import TypedLog
 from orchctl.supervisor.commands import Commands
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness.talk import Talk
@@ -46,13 +47,16 @@ class SupervisedSession:
         self.news = News()
         self.folder, self.state_dir = store.folder(spec.id), store.state_dir
         self.unpaired = Unpaired(self.folder, self.look) if spec.agent is not None else None
-        self.pair: PairLink = self.unpaired or PairLink(self.folder, self.look)
+        self.pair: PairLink = self.unpaired or PairLink(
+            self.folder, self.look, lambda: self.run.keeper, lambda: self.run.empty
+        )
         self.leases = Leases(self, LeaseStore(self.folder), house.teller, over=over)
         self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
         self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
         self.talk: Talk | None = Talk(self, spec.agent, store.folder(spec.id)) if spec.agent is not None else None
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
         self.typed: dict[str, int] = {}  # where the log ended before a manager's last input; a new supervisor has none
+        self.typed_log = TypedLog(self.folder, spec.shell)
         self.over = over  # everything about it is told, and safe
         self._last_words = asyncio.Lock()
         self._superseded = False
@@ -81,6 +85,13 @@ class SupervisedSession:
     def closed(self) -> bool:
         """Whether its newest run is over."""
         return self.run.state is State.CLOSED
+
+    @property
+    def stdin(self) -> str:
+        """What its program reads: `open` while that is what is typed; a stdin handed over is read by one run alone."""
+        if self.run.input_ended is not None:
+            return "ended"
+        return "null" if self.spec.stdin == "handed" and self.run.number > 1 else self.spec.stdin
 
     async def tend(self, first: socket.socket | None) -> None:
         """Hold on to the pair until it is gone, then see to it that the end is on record."""
@@ -232,6 +243,7 @@ class SupervisedSession:
             cwd=spec.cwd,
             command=spec.command,
             shell=spec.shell,
+            stdin=self.stdin,
             repo=spec.repo,
             labels=run.labels,
             created_at=spec.created_at,

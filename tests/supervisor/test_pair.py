@@ -7,7 +7,10 @@ import json
 import socket
 from pathlib import Path
 
+import pytest
+
 from orchctl.core import layout
+from orchctl.errors import Conflict
 from orchctl.keeper import wire
 from orchctl.supervisor.pair import PairLink
 
@@ -127,3 +130,60 @@ def test_a_pair_that_knows_epochs_is_told_the_fence_before_anything_is_typed(tmp
 def test_a_pair_of_an_older_build_is_spoken_to_in_the_words_it_knows(tmp_path: Path) -> None:
     one, two = b"1" * wire.ONCE_BYTES, b"2" * wire.ONCE_BYTES
     assert _said({"protocol": 1}, tmp_path) == [(wire.INPUT, one + b"early"), (wire.INPUT, two + b"answer")]
+
+
+def test_the_end_of_input_is_said_to_a_pair_that_knows_it_and_again_to_its_next_mover(tmp_path: Path) -> None:
+    """A mover that dies before it has answered may have ended nothing."""
+    once = b"1" * wire.ONCE_BYTES
+    hello = wire.frame(wire.HELLO, json.dumps({"protocol": 1, "features": [wire.FENCING, wire.ENDING]}).encode())
+
+    async def main() -> tuple[int, list[bytes]]:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / "pair.sock"))
+        listener.listen(1)
+        ours, theirs = socket.socketpair()
+        link = PairLink(str(tmp_path), lambda: None)
+        tending = asyncio.create_task(link.tend(ours))
+        ending = asyncio.create_task(link.end_input(once, 4))
+        heard = []
+        for answers in (False, True):
+            theirs.setblocking(False)
+            theirs.sendall(hello)
+            words = wire.Decoder()
+            while not (
+                ends := [payload for kind, payload in words.feed(await _heard(theirs)) if kind == wire.END_INPUT]
+            ):
+                pass
+            heard += ends
+            if answers:
+                theirs.sendall(wire.frame(wire.TYPED, wire.RECEIPT.pack(once, 0, wire.TYPED_ALL)))
+            else:
+                theirs.close()
+                theirs, _ = await asyncio.to_thread(listener.accept)
+        outcome = await asyncio.wait_for(ending, 60)
+        listener.close()
+        theirs.close()
+        (tmp_path / "pair.sock").unlink()
+        await asyncio.wait_for(tending, 60)
+        return outcome, heard
+
+    assert asyncio.run(main()) == (wire.TYPED_ALL, [wire.OFFSET.pack(4) + once] * 2)
+
+
+async def _heard(connection: socket.socket) -> bytes:
+    return await asyncio.wait_for(asyncio.get_running_loop().sock_recv(connection, 1 << 16), 60)
+
+
+def test_a_pair_of_an_older_build_is_not_asked_for_the_end_of_input(tmp_path: Path) -> None:
+    async def main() -> str:
+        ours, theirs = socket.socketpair()
+        link = PairLink(str(tmp_path), lambda: None)
+        tending = asyncio.create_task(link.tend(ours))
+        theirs.sendall(wire.frame(wire.HELLO, json.dumps({"protocol": 1, "features": [wire.FENCING]}).encode()))
+        with pytest.raises(Conflict) as refused:
+            await asyncio.wait_for(link.end_input(b"1" * wire.ONCE_BYTES, 0), 60)
+        theirs.close()
+        await asyncio.wait_for(tending, 60)
+        return refused.value.code
+
+    assert asyncio.run(main()) == "older-version"

@@ -1,0 +1,116 @@
+"""A pair that cannot be reached is not given up: only the proof that both its processes are gone ends a session."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+
+import pytest
+
+from tests.world import World, until
+
+
+def _pair(world: World, session: str) -> tuple[int, int]:
+    """Keeper and mover of a session, by the kernel's word."""
+    program = int(world.json("info", session)["pid"])
+    keeper = _parent(program)
+    with open(f"/proc/{keeper}/task/{keeper}/children", encoding="ascii") as file:
+        (mover,) = {int(word) for word in file.read().split()} - {program}
+    return keeper, mover
+
+
+def _parent(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[1])
+
+
+def _kill_mover(world: World, session: str) -> None:
+    """Kill it, and wait until the keeper has forked another."""
+    keeper, mover = _pair(world, session)
+    os.kill(mover, signal.SIGKILL)
+    until(lambda: not os.path.exists(f"/proc/{mover}"))
+    with open(f"/proc/{keeper}/task/{keeper}/children", encoding="ascii") as file:
+        until(lambda: file.seek(0) == 0 and len(file.read().split()) == 2)
+
+
+def test_a_supervisor_without_descriptors_comes_back_to_its_sessions(world: World) -> None:
+    session = world.ok("spawn", "bash")
+    world.ok("exec", session, "x=kept")
+    supervisor = world.supervisor()
+    keeper, mover = _pair(world, session)
+    limits = resource.prlimit(supervisor, resource.RLIMIT_NOFILE)
+    resource.prlimit(supervisor, resource.RLIMIT_NOFILE, (4, limits[1]))
+    try:
+        before = _turns(supervisor)
+        os.kill(mover, signal.SIGKILL)
+        until(lambda: _turns(supervisor) >= before + 3)  # it has tried in vain, more than once
+    finally:
+        resource.prlimit(supervisor, resource.RLIMIT_NOFILE, limits)
+    assert world.ok("exec", session, "echo $x") == "kept"
+    assert world.supervisor() == supervisor
+    assert world.ok("kill", session) == "1"
+    until(lambda: not os.path.exists(f"/proc/{keeper}"))
+
+
+def _turns(pid: int) -> int:
+    """How often a process has waited for something and was woken."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("voluntary_ctxt")).split()[1])
+
+
+def test_a_folder_that_is_away_for_a_moment_costs_no_session(world: World) -> None:
+    session = world.ok("spawn", "bash")
+    world.ok("exec", session, "x=kept")
+    supervisor = world.supervisor()
+    folder = f"{world.state}/sessions/{session}"
+    _, mover = _pair(world, session)
+    os.rename(folder, f"{world.folder}/away")
+    os.kill(mover, signal.SIGKILL)
+    before = _turns(supervisor)
+    until(lambda: _turns(supervisor) >= before + 3)
+    os.rename(f"{world.folder}/away", folder)
+    assert world.ok("exec", session, "echo $x") == "kept"
+    assert world.json("info", session)["state"] == "live"
+
+
+@pytest.mark.parametrize("how", ["restart", "kill"])
+def test_a_session_whose_socket_was_removed_is_taken_over_all_the_same(world: World, how: str) -> None:
+    session = world.ok("spawn", "bash")
+    world.ok("exec", session, "x=kept")
+    supervisor = world.supervisor()
+    os.unlink(f"{world.state}/sessions/{session}/pair.sock")
+    if how == "restart":
+        world.ok("supervisor", "restart")
+    else:
+        os.kill(supervisor, signal.SIGKILL)
+    until(lambda: world.supervisor() != supervisor)
+    assert world.ok("exec", session, "echo $x") == "kept"
+    keeper, mover = _pair(world, session)
+    assert world.ok("kill", session) == "1"
+    until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in (keeper, mover)))
+    assert world.json("info", session)["end_reason"] == "killed"
+
+
+def test_a_new_mover_binds_a_socket_that_was_removed(world: World) -> None:
+    session = world.ok("spawn", "bash")
+    world.ok("exec", session, "x=kept")
+    for _ in range(3):
+        os.unlink(f"{world.state}/sessions/{session}/pair.sock")
+        _kill_mover(world, session)
+        assert world.ok("exec", session, "echo $x") == "kept"
+
+
+def test_a_pair_that_is_gone_with_its_socket_is_lost(world: World) -> None:
+    session = world.ok("spawn", "sleep", "1000")
+    keeper, mover = _pair(world, session)
+    program = int(world.json("info", session)["pid"])
+    os.unlink(f"{world.state}/sessions/{session}/pair.sock")
+    for pid in (keeper, mover):
+        os.kill(pid, signal.SIGSTOP)  # so that neither sees the other's death
+    for pid in (mover, keeper):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: world.json("info", session)["end_reason"] == "lost")
+    with contextlib.suppress(ProcessLookupError):  # its terminal went with the pair
+        os.kill(program, signal.SIGKILL)
