@@ -7,38 +7,37 @@ looks in the log for what has happened meanwhile, and goes on.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
-import os
 import shlex
 import time
 from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core import shells
+from orchctl.core import layout, shells
 from orchctl.core.escalation import Escalation
-from orchctl.core.execution import INTERRUPTED, End, Execution
 from orchctl.core.lease_state import key_of
-from orchctl.core.marks import Mark, MarkScanner
-from orchctl.core.shell import TAG, Newline, Order
+from orchctl.core.shell import TAG, Order
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.keeper import wire
-from orchctl.model.command import Command, CommandStatus
+from orchctl.model.command import Command, CommandStatus, CommandWait
 from orchctl.model.values import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
-from orchctl.store.commands import CommandStore
+from orchctl.store.commands import CommandStore, apart_files
+from orchctl.supervisor.command_follower import CommandFollower
+from orchctl.supervisor.command_pipes import CommandPipes
 from orchctl.supervisor.guard import guarded
-from orchctl.supervisor.news import either
-from orchctl.supervisor.overtime import Overtime
-from orchctl.supervisor.prompt import Prompt, newline_mapping, ticks
-from orchctl.supervisor.running import COME_BACK_S, Running
+from orchctl.supervisor.news import News, either
+from orchctl.supervisor.prompt import Place, Prompt, ticks
+from orchctl.supervisor.running import ANY_INPUTS, COME_BACK_S, Running
 
 if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession
 
 log = logging.getLogger(__name__)
-LINE_TRIES = 3  # a line that a late interrupt threw away is typed again
-SCAN_BYTES = 1 << 18
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # a disk that takes no more, for now
+TEXT_TOLD = 200  # characters of a command's text, to those who wait behind it
+WITHDRAWN_KEPT = 1000  # ids of commands that were taken out before they arrived: a moment lies between the two
 PARSE_S = 10.0  # a text that takes longer to parse is run without an end of its own
 
 
@@ -49,11 +48,18 @@ class Commands:
         self._session = session
         self.store = store
         self._shell = shells.named(session.spec.shell or "")
-        self._prompt = Prompt(session, self._shell)
-        self._overtime = Overtime(session.pair)
+        self.prompt = Prompt(session, self._shell)
+        self.pipes = CommandPipes(session, store)
+        self._follower = CommandFollower(session, self._shell, self.prompt, self.pipes)
+        # to be put once: others may have made them
+        self._kept = self._shell.kept_files(session.spec.nonce, store.shell)
         self._waiting: deque[Running] = deque()
         self._arrived = asyncio.Event()
         self._by_id: dict[str, Running] = {}
+        self._withdrawn: deque[str] = deque(maxlen=WITHDRAWN_KEPT)
+        self.withdrawals = News()
+        self._unwritten: list[Running] = []  # whose end a full disk has not taken
+        self._apart_of_before: list[Running] = []  # whose output a supervisor before this one left
         self.current: Running | None = None
         self.history: list[Command] = []
         self.last_end = 0  # where the output of the last command ended
@@ -67,6 +73,7 @@ class Commands:
         known = self._by_id.get(asked.exec_id)
         if known is not None:
             return known
+        self.check_withdrawn(asked.exec_id)
         self._number += 1
         text = asked.text or shlex.join(asked.argv)
         command = Command(
@@ -80,6 +87,44 @@ class Commands:
         self._arrived.set()
         return running
 
+    def withdraw(self, exec_id: str) -> bool:
+        """Take a command out of the queue; False if it has begun. One that arrives later is refused.
+
+        Nothing is awaited between this decision and its effect, nor between the last look at it in `_begin` and the
+        record of the begin: a command is either taken out or has begun.
+        """
+        running = self._by_id.get(exec_id)
+        if running is not None and (running.begun or running.over):
+            return False
+        self._withdrawn.append(exec_id)
+        if running is not None:
+            if running is not self.current:
+                self._waiting = deque(waiting for waiting in self._waiting if waiting is not running)
+            self._fail(running, _withdrawn())
+        self.withdrawals.tell()
+        return True
+
+    def check_withdrawn(self, exec_id: str) -> None:
+        """Refuse a command that was taken out before it was in the queue."""
+        if exec_id in self._withdrawn:
+            raise _withdrawn()
+
+    def waits(self, running: Running) -> CommandWait:
+        """What a command waits for."""
+        current = self.current
+        if current is None or current is running:
+            if held := self._session.leases.obstacle(running.viewer):
+                return CommandWait(what="lease", reason=held)
+            return CommandWait(what="prompt", reason=running.waits_for.partition(";")[0])
+        waiting = list(self._waiting)
+        return CommandWait(
+            what="command",
+            number=current.command.number,
+            text=current.command.text[:TEXT_TOLD] if current.asked.record else "",
+            running_s=time.time() - current.command.started_at if current.begun else None,
+            ahead=next((at for at, other in enumerate(waiting) if other is running), 1),
+        )
+
     def find(self, exec_id: str) -> Running | None:
         """A command by its id."""
         return self._by_id.get(exec_id)
@@ -91,13 +136,19 @@ class Commands:
 
     async def at_prompt(self) -> bool:
         """Whether the shell waits for a command."""
-        return (await self._prompt.look()).ready
+        return (await self.prompt.settled()).ready
+
+    def going(self, running: Running) -> bool:
+        """Whether a command is under way, and its shell does not yet draw the prompt that follows."""
+        return not (running.over or running.drawing or self.prompt.has_left(running))
 
     # the one task
 
     async def tend(self, tasks: asyncio.TaskGroup) -> None:
         """Run what comes, until the session is over."""
-        tasks.create_task(guarded("the first prompt", self._prompt.first()))
+        tasks.create_task(guarded("the first prompt", self.prompt.first()))
+        for running in self._apart_of_before:
+            self.pipes.forget_later(running, COME_BACK_S)
         while self._waiting or not (self._session.closed or self._session.pair.gone.is_set()):
             ticket = self._session.news.ticket
             self._arrived.clear()
@@ -112,22 +163,35 @@ class Commands:
         try:
             if not running.begun:
                 await self._begin(running)
-            await self._finish(running)
+            self._close(running, **await self._follower.follow(running))
         except OrchctlError as error:
-            self._fail(running, error)
+            self._fail(running, running.failure or error)
+            if error.code == "caller-gone":  # a caller that comes back after all asks for it anew
+                self._by_id.pop(running.asked.exec_id, None)
+            if running.piped and running.begun:
+                await self.pipes.drop(running)
         except OSError as error:
-            self._fail(running, OrchctlError(f"the command could not be written down: {error.strerror}"))
+            code = "no-space" if error.errno in FULL else None
+            self._fail(running, OrchctlError(f"the command could not be written down: {error.strerror}", code=code))
         finally:
             self.current = None
             if running.over:  # one that the next supervisor finishes may still need them
-                self.store.remove(*(f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", TAG)))
+                fifos = (layout.STDOUT_FIFO, layout.STDERR_FIFO)
+                self.store.remove(*(f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", *fifos)))
+                if running.asked.apart:
+                    self.pipes.forget_later(running, COME_BACK_S if running.begun else 0)
+            if running.failure is not None:  # else its shell may be about to read them; the next command removes them
+                self.store.remove_typed()
 
     async def _begin(self, running: Running) -> None:
         """Wait for the prompt, put everything in place, and only then write down that it begins."""
-        asked, leases = running.asked, self._session.leases
-        await leases.admit(running.viewer, wait_s=max(0.0, running.lease_until - time.monotonic()))
-        at = await self._prompt.wait(running)
+        asked = running.asked
+        running.check_wanted()
+        await self._admitted(running)
+        at = await self.prompt.wait(running)
         running.prompts, running.begin_offset, running.ticks = at.prompts, at.offset, ticks()
+        running.inputs = at.inputs
+        running.line = self._typed_line(asked)
         if asked.timeout_s is not None:
             running.escalation = Escalation(time.monotonic() + asked.timeout_s, asked.kill_after_s)
         else:
@@ -141,12 +205,34 @@ class Commands:
             newlines=at.newlines,
             start_offset=at.offset,
         )
-        complete = "v" not in at.flags and await self._is_complete(text, at.flags)
-        self._put_files(asked, text, complete=complete, flags=at.flags)
+        complete = await self._is_complete(text, at.flags)
+        running.check_wanted()  # nothing is awaited from here to the begin
+        running.piped = asked.apart and self._session.pair.drains_pipes
+        self._put_files(asked, text, at, piped=running.piped, complete=complete)
         self._journal("begin", running)
         running.begun = True
         running.safe_offset = running.begin_offset
         running.news.tell()
+
+    async def _admitted(self, running: Running) -> None:
+        """Wait for the lease, for as long as anybody waits for the command."""
+        wait_s = max(0.0, running.lease_until - time.monotonic())
+        if not self._session.leases.obstacle(running.viewer):
+            await self._session.leases.admit(running.viewer, wait_s=wait_s)
+            return
+        admitting = asyncio.ensure_future(self._session.leases.admit(running.viewer, wait_s=wait_s))
+        try:
+            while True:
+                ticket = running.news.ticket
+                running.check_wanted()
+                news = asyncio.ensure_future(ticket.wait())
+                await asyncio.wait((admitting, news), return_when=asyncio.FIRST_COMPLETED)
+                news.cancel()
+                if admitting.done():
+                    await admitting
+                    return
+        finally:
+            admitting.cancel()
 
     def _text(self, asked: ExecCommand) -> str:
         """What the shell is to run; a spool with NUL bytes holds words, each ended by one."""
@@ -164,16 +250,22 @@ class Commands:
                 quiet = asyncio.subprocess.DEVNULL
                 words = self._shell.parser(self._session.spec.command, path)
                 parser = await asyncio.create_subprocess_exec(
-                    *words, stdin=quiet, stdout=quiet, stderr=quiet, cwd=self._session.spec.cwd
+                    *words, stdin=quiet, stdout=quiet, stderr=asyncio.subprocess.PIPE, cwd=self._session.spec.cwd
                 )
-                return await parser.wait() == 0
+                _, warnings = await parser.communicate()  # among them one of a here-document without its end
+                return parser.returncode == 0 and not ("<<" in text and warnings)
         except (OSError, TimeoutError):
             return False
         finally:
             self.store.remove("parse")  # a command that is not recorded is not to be found here either
 
-    def _put_files(self, asked: ExecCommand, text: str, *, complete: bool, flags: str) -> None:
+    def _put_files(self, asked: ExecCommand, text: str, at: Place, *, piped: bool, complete: bool) -> None:
         exec_id = asked.exec_id
+        make = self.store.make_pipes if piped else self.store.make_files
+        self.store.remove_typed()
+        for name, kept in self._kept.items():
+            self.store.put(name, kept)
+        self._kept = {}
         spool = f"{self.store.shell}/i{exec_id}"
         order = Order(
             nonce=self._session.spec.nonce,
@@ -183,139 +275,26 @@ class Commands:
             stdin={"null": "/dev/null", "spool": spool}.get(asked.stdin),
             env=asked.env,
             cwd=asked.cwd,
-            apart=(f"{self.store.shell}/o{exec_id}", f"{self.store.shell}/e{exec_id}") if asked.apart else None,
+            apart=make(exec_id) if asked.apart else None,
             complete=complete,
-            flags=flags,
+            flags=at.flags,
+            status=at.aftermath.status,
+            pipestatus=at.aftermath.pipestatus,
+            last_word=at.aftermath.last_word,
         )
         files = self._shell.one_command(order)
         if asked.stdin == "spool":
             self.store.put_part(f"i{exec_id}", 0, b"")
-        self.store.put(f"c{exec_id}", files.command)
+        if files.command:
+            self.store.put(f"c{exec_id}", files.command)
+        if files.last:
+            self.store.put(f"b{exec_id}", files.last)
         self.store.put(f"{TAG}{exec_id}", files.wrapper)
 
-    async def _finish(self, running: Running) -> None:
-        """Follow the log from where the command was typed to where it ended."""
-        scanner = MarkScanner(self._session.spec.nonce, running.begin_offset)
-        execution = Execution(running.asked.exec_id, running.prompts, self._shell.exit_code, self._shell.lead_bytes)
-        output = self._session.open_log()
-        offset, tries = running.begin_offset, 0
-        self._session.readers.at(running.asked.exec_id, offset)
-        try:
-            while True:
-                ticket, closed = self._session.news.ticket, self._session.closed
-                data = output.read(offset, SCAN_BYTES)
-                offset += len(data)
-                end = self._scan(running, scanner, execution, data)
-                if end is not None:
-                    await self._ended(running, end, output.span(max(0, end.end - 2), end.end))
-                    return
-                if data:  # a command may write faster than this reads, and is not to hold up time or others
-                    await self._overtime.check(running)
-                    await asyncio.sleep(0)
-                    continue
-                if (gap := output.gap(offset)) is not None:  # more than anybody keeps came while nobody looked
-                    offset = gap.end
-                    scanner = MarkScanner(self._session.spec.nonce, offset)
-                    continue
-                if execution.unheard:
-                    raise _marks_gone()
-                if closed:
-                    self._shell_ended(running, execution, offset)
-                    return
-                if execution.began_at is None and (tries == 0 or execution.dropped):
-                    tries += 1
-                    if tries > LINE_TRIES:
-                        raise Conflict("the shell does not run what is typed", code="not-at-prompt")
-                    execution.dropped = False
-                    await self._type(running, tries)
-                    continue
-                if execution.prompt_at is not None:
-                    await self._prompt.play()
-                if tries and await self._prompt.unmarked(running):
-                    await self._unmarked(running, execution, offset)
-                    return
-                self._session.pair.watch(offset)
-                await self._overtime.wait(running, ticket)
-        finally:
-            self._session.readers.gone(running.asked.exec_id)
-            output.close()
-
-    def _scan(self, running: Running, scanner: MarkScanner, execution: Execution, data: bytes) -> End | None:
-        end = None
-        for piece in scanner.feed(data):
-            if isinstance(piece, Mark) and end is None:
-                end = execution.take(piece)
-        if execution.output_at is not None and running.output_at is None:
-            running.output_at = execution.output_at
-            running.command = replace(running.command, start_offset=execution.output_at)
-        if end is None and data:
-            # the newline a shell writes when a command was interrupted, and what it draws before its prompt's mark
-            held = (2 if running.signalled else 0) + self._shell.lead_bytes
-            certain = scanner.safe_offset if execution.prompt_at is None else execution.prompt_at
-            running.safe_offset = max(running.safe_offset, certain - held)
-            running.news.tell()
-        return end
-
-    async def _type(self, running: Running, attempt: int) -> None:
-        line = os.fsencode(self._shell.typed_line(self.store.shell, running.asked.exec_id)) + b"\n"
-        once = f"{running.asked.exec_id}/{attempt}".encode()[-16:].rjust(16, b"\0")
-        epoch = await self._session.leases.admit(running.viewer)
-        _, outcome = await self._session.pair.type(once, line, epoch)
-        if outcome == wire.TYPED_STALE:
-            raise self._session.leases.refusal()
+    def _typed_line(self, asked: ExecCommand) -> str:
+        return self._shell.typed_line(self.store.shell, asked.exec_id, own_stdin=asked.stdin != "null")
 
     # ends
-
-    async def _ended(self, running: Running, end: End, last: bytes) -> None:
-        if running.timed_out:
-            await self._overtime.sweep(running)
-        cut = 2 if last == b"\r\n" and self._newline_is_the_shells(running, end) else 0
-        seen = await self._session.pair.look() if not self._session.closed else None
-        if seen is not None and newline_mapping(seen) == "raw":
-            running.command = replace(running.command, newlines="raw")
-        running.output_at = end.start
-        await self._session.safety.settle()
-        self._close(
-            running,
-            exit_code=124 if running.timed_out else end.exit_code,
-            status=CommandStatus.TIMEOUT if running.timed_out else CommandStatus.EXITED,
-            completion=end.completion,
-            ran=end.ran,
-            start_offset=end.start,
-            end_offset=max(end.start, end.end - cut),
-        )
-
-    def _newline_is_the_shells(self, running: Running, end: End) -> bool:
-        """Whether the shell itself ended the line, because of a signal of ours."""
-        when = self._shell.newline_on_interrupt
-        if when is Newline.AFTER_PROGRAM:
-            return running.program_signalled and end.exit_code == INTERRUPTED
-        return when is Newline.AT_PROMPT and running.signalled and end.completion == "prompt"
-
-    async def _unmarked(self, running: Running, execution: Execution, offset: int) -> None:
-        """The shell is seen to wait for input, and no mark came: the command took our marks away."""
-        start = execution.output_at or execution.began_at or running.begin_offset
-        if running.timed_out:
-            await self._ended(running, End(124, "kernel", start, offset, ran=True), b"")
-            return
-        raise _marks_gone()
-
-    def _shell_ended(self, running: Running, execution: Execution, offset: int) -> None:
-        """The shell itself ended: its wait status is the answer."""
-        status = self._session.view(with_output=False).exit_status
-        start = execution.output_at or execution.began_at or running.begin_offset
-        running.output_at = start
-        self._close(
-            running,
-            exit_code=124 if running.timed_out else status,
-            status=CommandStatus.TIMEOUT
-            if running.timed_out
-            else (CommandStatus.EXITED if status is not None else CommandStatus.ERROR),
-            completion="process",
-            error=None if status is not None else "the session is lost",
-            start_offset=start,
-            end_offset=offset,
-        )
 
     def _close(self, running: Running, **fields: Any) -> None:
         ended_at = time.time()
@@ -324,7 +303,13 @@ class Commands:
         )
         running.safe_offset = running.command.end_offset or running.safe_offset
         self.last_end = running.command.end_offset or self.last_end
-        self._journal("end", running)
+        try:
+            self._journal("end", running)
+        except (
+            OSError
+        ) as error:  # what is known is told; a supervisor that does not find the record reads the log again
+            log.warning("session %s: the end of a command waits for room: %s", self._session.spec.id, error.strerror)
+            self._unwritten.append(running)
         if running.asked.record:
             self.history.append(running.command)
         running.news.tell()
@@ -338,9 +323,15 @@ class Commands:
         running.news.tell()
 
     def _journal(self, kind: str, running: Running) -> None:
+        while self._unwritten:
+            self._append("end", self._unwritten[0])
+            self._unwritten.pop(0)
+        self._append(kind, running)
+        self._session.tell()
+
+    def _append(self, kind: str, running: Running) -> None:
         command = running.command if running.asked.record else replace(running.command, text="")
         self.store.append({"type": kind, "command": to_plain(command), **running.record()})
-        self._session.tell()
 
     def _restore(self) -> None:
         """The history; and a command that was begun and not ended is gone on with."""
@@ -355,6 +346,9 @@ class Commands:
             asked = ExecCommand(session=command.session, exec_id=command.id, record=record["record"])
             ended = Running(replace(asked, apart=record["apart"]), command, begun=True, output_at=command.start_offset)
             ended.safe_offset = command.end_offset or command.start_offset
+            ended.kept = record["apart"] and self.store.has(*apart_files(command.id))
+            if ended.kept:
+                self._apart_of_before.append(ended)
             self.last_end = command.end_offset or self.last_end
             self._by_id[command.id] = ended
             if record["record"]:
@@ -375,16 +369,16 @@ class Commands:
         running = Running(asked, command, begun=True, prompts=record["prompts"], ticks=record["ticks"])
         running.begin_offset = running.safe_offset = record["begin_offset"]
         running.viewer = record.get("viewer", "")
+        running.piped = record.get("piped", False)
+        running.line = record.get("line") or self._typed_line(asked)
         at = record["timeout_at"]
         begins_at = time.monotonic() + at - time.time() if at is not None else None
         running.escalation = Escalation(begins_at, asked.kill_after_s)
+        running.inputs = ANY_INPUTS  # it may be typed already, and is not typed twice
         running.leave(patience_s=COME_BACK_S)
         self._by_id[command.id] = running
         self._waiting.append(running)
 
 
-def _marks_gone() -> Conflict:
-    return Conflict(
-        "the shell is at its prompt again, but without its marks nobody can tell how the command ended",
-        code="marks-gone",
-    )
+def _withdrawn() -> Conflict:
+    return Conflict("the command was taken out of the queue before it began", code="withdrawn")

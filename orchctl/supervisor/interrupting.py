@@ -35,6 +35,7 @@ async def interrupt(pair: PairLink, about: Callable[[bool], None], going: Callab
 async def _interrupt(pair: PairLink, about: Callable[[bool], None], going: Callable[[], bool]) -> None:
     seen = await _settled(pair)
     front = _image(seen)
+    going()  # what it tells afterwards may depend on what it saw before
     about(_is_program(seen))
     pair.signal(signal.SIGINT)
     for wait_s in AFTER_S:
@@ -42,7 +43,10 @@ async def _interrupt(pair: PairLink, about: Callable[[bool], None], going: Calla
             return
         await asyncio.sleep(wait_s)  # another process's start is no event
         seen = await pair.look()
-        if going() and _image(seen) != front and _is_program(seen):
+        if _image(seen) != front and _is_program(seen):
+            await asyncio.sleep(SETTLE_S)  # it may be the prompt's, and its mark on its way
+            if not going():
+                return
             front = _image(seen)
             about(True)
             pair.signal(signal.SIGINT)

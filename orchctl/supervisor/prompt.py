@@ -7,8 +7,10 @@ import contextlib
 import os
 import termios
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from orchctl.core.aftermath import Aftermath, at_prompt
 from orchctl.core.marks import Mark, MarkScanner, whole_marks
 from orchctl.core.questions import answers
 from orchctl.core.shell import Shell
@@ -26,6 +28,8 @@ SETTLE_S = 0.5  # what was just typed may be about to be done
 RETURN_S = 10.0  # after a command's end the prompt is on its way, however slow it is to draw
 FIRST_LOOK_S, LOOK_AGAIN_S = 0.001, 0.02  # the kernel tells nobody who is in front: it is looked at again and again
 STARTING_LOOK_S = 0.25  # a shell that starts makes a mark when it is there
+DRAWING_S = 10.0  # a prompt that takes longer to draw may be none: a command can run the prompt's hook by hand
+UNEDITED_S = 2.0  # a cancelled command's shell that reads the terminal in line mode is at its prompt by then
 STILL_LOOKS = 8  # without a prompt mark: the shell is seen to read the terminal so many times running
 UNMARKED_LOOK_S = 0.2
 UNMARKED_LOOKS = 4
@@ -45,6 +49,10 @@ class Place:
     cwd: str | None
     newlines: str
     flags: str
+    last: str  # the kind of the last mark
+    ahead: bool  # lines were typed that may have been taken after the prompt was made
+    inputs: int  # how many had been sent to the pair before the look
+    aftermath: Aftermath
 
 
 class Prompt:
@@ -53,6 +61,8 @@ class Prompt:
     def __init__(self, session: SupervisedSession, shell: Shell) -> None:
         self._session = session
         self._shell = shell
+        # where the last prompt with an empty line was made, and how many lines had been typed by then
+        self._empty_at: tuple[int, int] | None = None
         self._playing = Playing(
             session.pair, at_prompt=shell.asks_at_prompt, attended_from=session.leases.answered_from
         )
@@ -92,9 +102,9 @@ class Prompt:
             ticket = self._session.news.ticket
             if self._session.closed:
                 raise Conflict("the session has ended", code="session-ended")
-            if running.left_at is not None and time.monotonic() >= running.left_at:
-                raise Conflict("the caller is gone", code="caller-gone")
+            running.check_wanted()
             place = await self.look()
+            running.waits_for = place.reason
             still = still + 1 if place.reading and place.returning else 0
             if place.ready or still >= STILL_LOOKS:
                 return place
@@ -123,7 +133,7 @@ class Prompt:
             seen = await self._session.pair.look()
         except Conflict:
             return False
-        left = self._has_left(running) if not self._shell.edits_lines else not seen["local"] & termios.ICANON
+        left = not self._is_open(running) if not self._shell.edits_lines else not seen["local"] & termios.ICANON
         waits = seen["reading"] and left and running.safe_offset == running.still_offset
         running.still = running.still + 1 if waits else 0
         running.still_offset = running.safe_offset
@@ -134,17 +144,63 @@ class Prompt:
         with contextlib.suppress(Conflict):  # the session ended meanwhile
             await self.look()
 
-    def _has_left(self, running: Running) -> bool:
-        """Whether a shell without a line editor no longer has the command's file open, which it reads as it goes."""
-        pid, name = self._session.run.pid, f"/c{running.asked.exec_id}"
+    async def settled(self) -> Place:
+        """One look; several where lines that were typed ahead may still be on their way into the shell."""
+        for _ in range(STILL_LOOKS):
+            place = await self.look()
+            if place.ready or not (place.ahead and place.reading):
+                return place
+            await asyncio.sleep(LOOK_AGAIN_S)
+        return replace(place, ready=True)
+
+    async def is_lost(self, running: Running, offset: int) -> bool:
+        """Whether a line that was typed will not be run: the shell waits at a prompt, and nothing is left to read."""
+        with contextlib.suppress(Conflict):
+            place = await self.look()
+            waits = place.last == "P" and place.reading and place.offset == offset
+            running.lost = running.lost + 1 if waits else 0
+            if running.lost >= STILL_LOOKS:
+                running.lost, running.inputs = 0, place.inputs
+                return True
+        return False
+
+    def is_back(self, running: Running, seen: dict[str, Any], *, followed: bool) -> bool:
+        """Whether the shell is at its prompt again after the end that a command's marks tell.
+
+        In its line editor the terminal is out of line mode, and a shell that reads a command's file as it goes has
+        closed it. For a command's own end a prompt's mark behind it will do too, while the shell reads the terminal.
+        """
+        own = seen["front"] == seen["child"]
+        edits = self._shell.edits_lines
+        strong = own and (not edits or not seen["local"] & termios.ICANON)
+        running.back = running.back + 1 if own and (strong or seen["reading"] or followed) else 0
+        if running.told is not None and running.told.completion == "marks":
+            late = time.monotonic() > running.told_at + RETURN_S
+            back = strong or running.back >= STILL_LOOKS or (own and (late or (followed and seen["reading"])))
+        elif strong:
+            back = seen["reading"] or running.back >= STILL_LOOKS
+        else:
+            back = own and seen["reading"] and time.monotonic() > running.told_at + UNEDITED_S
+        return bool(back) and not self._is_open(running)
+
+    def has_left(self, running: Running) -> bool:
+        """Whether the shell had the command's file open, and has it no more: then it is on its way to its prompt."""
+        is_open = self._is_open(running)
+        running.file_seen = running.file_seen or is_open
+        return running.file_seen and not is_open
+
+    def _is_open(self, running: Running) -> bool:
+        """Whether the shell has a file of the command open; most shells read it as they go."""
+        pid, name = self._session.run.pid, running.asked.exec_id
         try:
             with os.scandir(f"/proc/{pid}/fd") as entries:
-                return not any(os.readlink(entry.path).endswith(name) for entry in entries)
+                return any(os.readlink(entry.path).endswith(name) for entry in entries)
         except OSError:  # it may be about to close one
-            return False
+            return True
 
     async def look(self) -> Place:
         """One look, at the log and at the terminal; what the shell asks of its terminal meanwhile is answered."""
+        inputs = self._session.pair.inputs
         seen = await self._session.pair.look()
         log = self._session.open_log()
         try:
@@ -154,30 +210,65 @@ class Prompt:
             if last is not None and last.kind == "P" and not _at_rest(seen):
                 seen = await self._session.pair.look()  # all of this may have been so before the mark was made
             await self._playing.play(log, self._session.run.start_offset, last, seen)
-            return self._place(log, end, marks, seen)
+            return self._place(log, end, marks, seen, inputs)
         finally:
             log.close()
 
-    def _place(self, log: OutputLog, end: int, marks: list[Mark], seen: dict[str, Any]) -> Place:
+    def _place(self, log: OutputLog, end: int, marks: list[Mark], seen: dict[str, Any], inputs: int) -> Place:
         last = marks[-1] if marks else None
         prompt = next((mark for mark in reversed(marks) if mark.kind == "P"), None)
         own = seen["front"] == seen["child"]
+        number = int(prompt.args[0]) if prompt and prompt.args and prompt.args[0].isdigit() else 0
         untouched = last is not None and last.kind == "P" and last.start >= seen["typed_at"]
         if untouched and self._drawn_before(log, marks, seen["typed_at"]):
             untouched = False
+        empty = untouched and last is not None and self._line_is_empty(log, last, seen)
+        ahead = untouched and not empty and not seen.get("open", False)
+        if own and empty and last is not None:
+            self._empty_at = (last.end, seen.get("lines", 0))
         unseen = own and last is None and self._left_alone(seen["typed_at"])
-        reason = _reason(seen, own=own, touched=last is not None and not untouched)
+        reason = _reason(seen, own=own, touched=last is not None and not empty)
         return Place(
-            ready=own and untouched,
+            ready=own and empty,
             reason=reason,
-            returning=unseen or (last is not None and last.kind in ("A", "B", "C", "D")),
-            reading=bool(seen["reading"]),
-            prompts=int(prompt.args[0]) if prompt and prompt.args and prompt.args[0].isdigit() else 0,
+            returning=unseen or ahead or (last is not None and last.kind in ("A", "B", "C", "D")),
+            reading=self._reads(seen),
+            prompts=number,
             offset=end,
+            last=last.kind if last is not None else "",
+            ahead=ahead,
+            inputs=inputs,
             cwd=seen["cwd"],
             newlines=newline_mapping(seen),
             flags=prompt.args[2] if prompt and len(prompt.args) > 2 else "",
+            aftermath=at_prompt(marks) if own and untouched else Aftermath(),
         )
+
+    def _line_is_empty(self, log: OutputLog, prompt: Mark, seen: dict[str, Any]) -> bool:
+        """Whether the line at a prompt that was made after the last input is empty: what is typed ahead is read later.
+
+        It is where all input had been taken before the prompt was made; or else, where the last line has its end, if
+        there were as many prompts as lines since the line was last known to be empty. A pair of an older version tells
+        only where the last input fell.
+        """
+        if "taken_at" not in seen:
+            return True
+        if seen["taken_at"] is not None and prompt.start >= seen["taken_at"]:
+            return True
+        if seen["open"] or seen["readable"] or self._empty_at is None:
+            return False
+        since, lines = self._empty_at
+        if prompt.end - since > LOOK_BACK_BYTES[-1]:
+            return False
+        marks = whole_marks(self._session.spec.nonce, log.span(since, prompt.end), since)
+        numbers = {mark.args[:1] for mark in marks if mark.kind == "P"}  # one that is drawn again has the same
+        return bool(len(numbers) >= seen["lines"] - lines)
+
+    def _reads(self, seen: dict[str, Any]) -> bool:
+        """Whether the shell itself waits for input, and there is none; its editor's mode tells it too."""
+        own = seen["front"] == seen["child"]
+        editing = self._shell.edits_lines and not seen["local"] & termios.ICANON
+        return bool(own and (seen["reading"] or editing) and not seen.get("readable", False))
 
     def _left_alone(self, typed_at: int) -> bool:
         """Whether nobody typed since the last command ended. The mark of its prompt is gone with old output, or far

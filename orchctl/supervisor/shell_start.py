@@ -13,8 +13,11 @@ from orchctl.store.sessions import Spec
 
 
 def kind(asked: SpawnSession) -> str | None:
-    """Which shell the command is, if it is nothing but a shell; without a terminal it has no prompt."""
-    if asked.backend != "pty":
+    """Which shell the command is, if it is nothing but a shell that people and `exec` talk to.
+
+    Without a terminal it has no prompt, and from a stdin that was handed over it reads a script.
+    """
+    if asked.backend != "pty" or asked.stdin == "handed":
         return None
     name = shell.program(asked.command)
     path = {**asked.env, **asked.given}.get("PATH")

@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from orchctl.core import shells
 from orchctl.core.waiting import Sight, decide
 from orchctl.errors import Conflict
 from orchctl.model.session import Session, Waiting
-from orchctl.supervisor.prompt import Prompt
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.session import SupervisedSession
 
@@ -37,10 +35,10 @@ async def waiting_of(session: SupervisedSession) -> Waiting:
 async def _look(session: SupervisedSession) -> Waiting:
     if session.commands is None:
         return decide(await _sight(session), prompt=False)
-    prompt = Prompt(session, shells.named(session.spec.shell or ""))
-    before = await prompt.look()
+    prompt = session.commands.prompt  # which remembers where the line was known to be empty
+    before = await prompt.settled()
     for _ in range(TRIES):
-        sight, after = await _sight(session), await prompt.look()
+        sight, after = await _sight(session), await prompt.settled()
         if (before.ready, before.prompts) == (after.ready, after.prompts):
             return decide(sight, prompt=after.ready)
         before = after
