@@ -6,11 +6,13 @@ import errno
 import os
 import secrets
 import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from orchctl.backends import catalogue
 from orchctl.core import manager, restarting, selector
 from orchctl.core import selection as choosing
-from orchctl.errors import BadInput, CannotExecute, CommandNotFound, OrchctlError
+from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError
 from orchctl.protocol.messages import SpawnSession
 from orchctl.settings import repo_of
 from orchctl.store.sessions import Spec
@@ -36,8 +38,11 @@ def checked(asked: SpawnSession) -> Spec:
     for seconds in (asked.timeout_s, asked.idle_s):
         if seconds is not None and not 0 < seconds <= LONGEST_S:
             raise BadInput(f"{seconds} seconds", code="bad-duration")
+    if asked.stdin not in ("open", "null", "handed"):
+        raise BadInput(f"{asked.stdin!r} is none of open, null and handed", code="bad-stdin")
     if not (0 < asked.cols < 1 << 16 and 0 < asked.rows < 1 << 16):
         raise BadInput(f"a terminal of {asked.cols}x{asked.rows}; 1x1 to 65535x65535", code="bad-size")
+    shell = shell_start.kind(asked)
     return Spec(
         id=asked.session_id,
         name=asked.name,
@@ -58,10 +63,30 @@ def checked(asked: SpawnSession) -> Spec:
         labels=asked.labels,
         remove=asked.remove,
         echo=asked.echo,
-        shell=shell_start.kind(asked),
+        shell=shell,
         nonce=secrets.token_hex(8),
         created_at=time.time(),
+        stdin="open" if shell is not None else asked.stdin,  # who types at its prompts has its terminal
     )
+
+
+async def with_stdin(
+    asked: SpawnSession, handed: int | None, zygote_can: Callable[[str], Awaitable[bool]]
+) -> SpawnSession:
+    """The same, if it can be done; a zygote of an older version starts programs as that version did."""
+    if asked.stdin == "handed" and asked.backend in catalogue.names():
+        raise BadInput("an agent reads no stdin; 'exec' says to it what comes on stdin", code="bad-stdin")
+    if asked.stdin == "handed" and handed is None:
+        raise BadInput("the stdin to be handed over did not come with the request", code="bad-stdin")
+    if asked.stdin == "open" or await zygote_can("stdin"):
+        return asked
+    if asked.stdin == "handed":
+        raise Conflict(
+            "the running zygote is of an older version, which cannot hand stdin over; "
+            "'orchctl supervisor restart' replaces it and ends no session",
+            code="older-version",
+        )
+    return replace(asked, stdin="open")
 
 
 def start_error(spec: Spec, step: str, number: int) -> OrchctlError:

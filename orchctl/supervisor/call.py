@@ -19,6 +19,7 @@ class Call:
     writer: asyncio.StreamWriter
     peer: int = 0
     flows: dict[int, Flow] = field(default_factory=dict, compare=False)  # of this connection's streams, by number
+    descriptors: list[int] = field(default_factory=list, compare=False)  # that came with requests, and nobody took yet
 
     async def say(self, answer: Answer) -> None:
         """Send one message."""

@@ -59,8 +59,8 @@ class Leases:
         """The lease as everybody sees it."""
         return None if self._session.closed else shown(self._rights.held, boot_s())
 
-    def state(self) -> LeaseState:
-        """The same with everybody who is attached."""
+    def state(self, key: str = "") -> LeaseState:
+        """The same with everybody who is attached; `key` is of the viewer who asks, if it says who it is."""
         now = boot_s()
         viewers = tuple(
             Viewer(
@@ -72,7 +72,9 @@ class Leases:
             )
             for one in self._rights.attached
         )
-        return LeaseState(lease=self.view(), viewers=viewers)
+        lease, held = self.view(), self._rights.held
+        yours = lease is not None and held is not None and held.by.key == key
+        return LeaseState(lease=lease, viewers=viewers, yours=yours)
 
     # what is asked for
 
@@ -125,6 +127,11 @@ class Leases:
         held = self._rights.held
         views = [view for each in self._views.values() for view in each[-1:] if view.answers_from is not None]
         return next((view for view in views if held is None or held.by.key == view.key), None)
+
+    def obstacle(self, key: str) -> str:
+        """Who holds the lease, if that keeps the viewer with this key from typing; else nothing."""
+        held = self._rights.held
+        return "" if held is None or held.by.key == key else f"{lease.described(held.by)} holds it"
 
     def refusal(self) -> OrchctlError:
         """Why what was allowed a moment ago was not typed."""

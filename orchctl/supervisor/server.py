@@ -1,7 +1,7 @@
 """Connections: who may speak, hello, frames in, handlers by table, answers out.
 
 Connecting and closing changes nothing. One bad client costs itself its connection and nobody else anything:
-until it has said hello it has five seconds and a few kilobytes, and what it sends along is never taken.
+until it has said hello it has five seconds and a few kilobytes, and of the descriptors it sends along one is held.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.descriptors import DescriptorSocket, close
 from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.handlers import HANDLERS
@@ -64,7 +65,7 @@ class Server:
     def let_in(self) -> bool:
         """Whoever waits at the door comes in; whether anybody did. Counted at once, so that nobody is overlooked."""
         try:
-            connection, _ = self._listener.accept()
+            accepted, _ = self._listener.accept()
         except BlockingIOError:
             return False
         except OSError as error:
@@ -72,6 +73,7 @@ class Server:
             if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._turn_away():
                 self._pause()
             return True
+        connection = DescriptorSocket(accepted)
         connection.setblocking(False)
         if self.connections >= CONNECTIONS:
             refusal = LimitReached(f"{CONNECTIONS} connections are open already", code="too-many-connections")
@@ -114,14 +116,15 @@ class Server:
         for writer in self._open:
             _refuse(writer, goodbye)
 
-    async def _serve(self, connection: socket.socket) -> None:
+    async def _serve(self, connection: DescriptorSocket) -> None:
         try:
             await self._converse(connection)
         finally:
+            close(*connection.descriptors)
             self.connections -= 1
             self.left_at = time.monotonic()
 
-    async def _converse(self, connection: socket.socket) -> None:
+    async def _converse(self, connection: DescriptorSocket) -> None:
         decoder = framing.Decoder(control_limit_bytes=framing.HELLO_LIMIT_BYTES)
         self._greeting.add(connection)
         try:
@@ -140,7 +143,7 @@ class Server:
             self._greeting.discard(connection)
         self._open.add(writer)
         try:
-            await _Conversation(self._app, reader, writer, decoder, peer).run()
+            await _Conversation(self._app, reader, writer, decoder, peer, connection.descriptors).run()
         except PeerBroke as error:
             log.warning("a connection was ended: %s", error.message)
             _refuse(writer, error)
@@ -162,12 +165,14 @@ class _Conversation:
         writer: asyncio.StreamWriter,
         decoder: framing.Decoder,
         peer: int,
+        descriptors: list[int],
     ) -> None:
         self._app = app
         self._reader = reader
         self._writer = writer
         self._decoder = decoder
         self._peer = peer
+        self._descriptors = descriptors
         self._room = asyncio.Semaphore(CALLS_AT_ONCE)
         self._flows: dict[int, Flow] = {}
 
@@ -199,7 +204,7 @@ class _Conversation:
         number = 0
         try:
             number, message = codec.decode(frame)
-            await self._answer(Call(number, self._writer, self._peer, self._flows), message, frame)
+            await self._answer(Call(number, self._writer, self._peer, self._flows, self._descriptors), message, frame)
         except codec.UnknownKind as error:
             await Call(error.number, self._writer).say(codec.failed(error))
         except PeerBroke as error:

@@ -11,6 +11,7 @@ from asyncio.subprocess import Process
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
+FEATURES_S = 5.0  # one that is asked and says nothing for so long is of an older version
 
 
 class ZygoteLink:
@@ -25,6 +26,22 @@ class ZygoteLink:
         self.pid: int | None = None
         self.took_back = False  # whether we are here because another version did not come up
         self._replaced = asyncio.Event()
+        self._features: frozenset[bytes] | None = None  # None until it was asked and has answered
+        self._asked = False
+        self._answered = asyncio.Event()
+
+    async def can(self, feature: str) -> bool:
+        """Whether the keepers that it forks know of something; the zygote may be of an older version than we are."""
+        if self._features is None:
+            if not self._asked:
+                self._asked = True
+                self.say("features")
+            try:
+                async with asyncio.timeout(FEATURES_S):
+                    await self._answered.wait()
+            except TimeoutError:
+                self._features = frozenset()
+        return feature.encode("ascii") in (self._features or ())
 
     def spawn(self, session: str, connection: socket.socket) -> None:
         """Fork a keeper for a session whose intent is on disk; it speaks first on `connection`."""
@@ -75,6 +92,9 @@ class ZygoteLink:
                 self.pid = int(rest)
             elif word == b"back":
                 self.took_back = True
+            elif word == b"features":
+                self._features = frozenset(rest.split())
+                self._answered.set()
         return lines
 
     async def _received(self, loop: asyncio.AbstractEventLoop) -> bytes:
@@ -93,6 +113,10 @@ class ZygoteLink:
         theirs.close()
         await process.wait()
         self.say("ready")
+        self._features = None
+        self._answered.clear()
+        if self._asked:
+            self.say("features")
         self._replaced.set()
         self._replaced = asyncio.Event()
 

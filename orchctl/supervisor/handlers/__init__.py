@@ -43,6 +43,7 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.ExecCommand: commands.exec_command,
     messages.PutSpool: commands.put_spool,
     messages.DetachCommand: commands.detach,
+    messages.InterruptCommand: commands.interrupt_command,
     messages.GetHistory: commands.history,
     messages.WaitFor: waiting.wait_for,
     messages.GetTerminal: waiting.get_terminal,

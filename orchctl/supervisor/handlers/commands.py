@@ -5,27 +5,34 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import re
+import shlex
 from dataclasses import replace
 
 from orchctl.core.lease_state import key_of
-from orchctl.errors import BadInput, Conflict, NoSuchSession
-from orchctl.model.command import Command
+from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
+from orchctl.model.command import Command, CommandWait
 from orchctl.protocol import messages
 from orchctl.protocol.framing import DATA_LIMIT_BYTES
+from orchctl.store.commands import apart_files
 from orchctl.store.output import OutputLog
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.commands import Commands
 from orchctl.supervisor.harness import prompts
+from orchctl.supervisor.interrupting import interrupt
 from orchctl.supervisor.paging import pages
-from orchctl.supervisor.running import Running
+from orchctl.supervisor.running import CALLER_GONE_S, Running
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.wait_notice import WaitNotice
 
+SHOWN_CHARACTERS = 60  # of a command line in a message
 TEXT_IN_HISTORY = 4096  # of a command's text; all of it is in commands.jnl
 APART_AGAIN_S = 0.05  # plain files give no event when they grow
+BEGIN_S = 2.0  # from the begin of a command to its start in the shell, as a rule a few milliseconds
 _EXEC_ID = re.compile(r"[A-Za-z0-9-]{8,40}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SPOOLS = {"stdin": "i", "text": "t"}
@@ -41,22 +48,46 @@ async def exec_command(app: Supervisor, call: Call, asked: messages.ExecCommand)
         await prompts.exec_prompt(app, call, conversation, conversation.talk, asked)
         return
     session, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
+    notice = WaitNotice(call, wanted=asked.tell_waits)
     if commands.find(asked.exec_id) is None:  # here and not in the queue, where others would wait behind it
-        await session.leases.admit(key_of(asked.viewer) if asked.viewer else "", wait_s=asked.lease_wait_s)
+        await _admit(session, commands, asked, notice)
     running = commands.submit(asked)
     running.enter()
     try:
+        while not running.begun and not running.over:
+            ticket = running.news.ticket
+            await notice.tell(lambda: commands.waits(running))
+            await notice.wait(ticket)
         await _watch(call, session, commands, running, asked.offset)
     finally:
         running.leave()
 
 
+async def _admit(
+    session: SupervisedSession, commands: Commands, asked: messages.ExecCommand, notice: WaitNotice
+) -> None:
+    """Wait for the lease, unless the command is taken out meanwhile."""
+    key = key_of(asked.viewer) if asked.viewer else ""
+    if not session.leases.obstacle(key) or not asked.lease_wait_s:
+        await session.leases.admit(key, wait_s=asked.lease_wait_s)
+        return
+    admitting = asyncio.ensure_future(session.leases.admit(key, wait_s=asked.lease_wait_s))
+    over = asyncio.Event()
+    admitting.add_done_callback(lambda _: over.set())
+    try:
+        while not admitting.done():
+            withdrawals = commands.withdrawals.ticket
+            commands.check_withdrawn(asked.exec_id)
+            await notice.tell(lambda: CommandWait(what="lease", reason=session.leases.obstacle(key)))
+            await notice.wait(over, withdrawals)
+        await admitting
+    finally:
+        admitting.cancel()
+
+
 async def _watch(
     call: Call, session: SupervisedSession, commands: Commands, running: Running, offset: int | None
 ) -> None:
-    while not running.begun and not running.over:
-        ticket = running.news.ticket
-        await ticket.wait()
     if running.failure is not None and not running.begun:
         raise running.failure
     await call.say(messages.CommandBegins(command=_short(running)))
@@ -66,7 +97,7 @@ async def _watch(
     log = session.open_log()
     try:
         if running.asked.apart:
-            await _send_apart(call, commands, running)
+            await _send_apart(call, session, commands, running)
         else:
             await _send(call, session, log, running, offset)
     finally:
@@ -92,18 +123,26 @@ async def _send(call: Call, session: SupervisedSession, log: OutputLog, running:
             await ticket.wait()
 
 
-async def _send_apart(call: Call, commands: Commands, running: Running) -> None:
-    names = {1: f"o{running.asked.exec_id}", 2: f"e{running.asked.exec_id}"}
+async def _send_apart(call: Call, session: SupervisedSession, commands: Commands, running: Running) -> None:
+    names = dict(zip((1, 2), apart_files(running.asked.exec_id), strict=True))
     at = {1: 0, 2: 0}
+    stalled = ""
+    if not running.kept:
+        raise OrchctlError("the command's output is no longer kept", code="output-gone")
     while True:
         ticket, over = running.news.ticket, running.over
+        if session.pair.stalled != stalled and running.asked.tell_waits:
+            stalled = session.pair.stalled
+            await call.say(messages.CommandWaits(wait=CommandWait(what="space", reason=stalled)))
         for channel, name in names.items():
             while data := commands.store.read_part(name, at[channel], DATA_LIMIT_BYTES):
                 await call.send_output(at[channel], data, channel)
                 at[channel] += len(data)
         if over:
-            commands.store.remove(*names.values())
+            # not at once: what was said may be lost with the connection, and is asked for again
+            commands.pipes.forget_later(running, CALLER_GONE_S)
             return
+        commands.pipes.watch_room(running)
         try:
             async with asyncio.timeout(APART_AGAIN_S):
                 await ticket.wait()
@@ -136,6 +175,52 @@ async def detach(app: Supervisor, call: Call, asked: messages.DetachCommand) -> 
     if running is not None:
         running.detach()
     await call.say(messages.Done())
+
+
+async def interrupt_command(app: Supervisor, call: Call, asked: messages.InterruptCommand) -> None:
+    """Take it out of the queue, or interrupt it if it has begun: decided here, in one step."""
+    if not _EXEC_ID.fullmatch(asked.exec_id):
+        raise BadInput("a command's id is 8 to 40 letters, digits and dashes")
+    session = _running_in(app, asked.exec_id) or app.registry.find(asked.session, asked.own_manager)
+    outcome = "over"
+    if session.talk is not None and not session.closed and not asked.detach:
+        session.talk.interrupt(asked.own_manager)
+        outcome = "interrupted"
+    elif session.commands is not None and not session.closed:
+        outcome = await _interrupt(session, session.commands, asked)
+    if outcome == "interrupted":
+        app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, interrupt=True)
+    await call.say(messages.CommandInterrupted(outcome=outcome))
+
+
+def _running_in(app: Supervisor, exec_id: str) -> SupervisedSession | None:
+    """Where a command is by its id: a name, or `@last`, may mean another session than when it was asked for."""
+    known = (one for one in app.registry.live() if one.commands is not None and one.commands.find(exec_id) is not None)
+    return next(known, None)
+
+
+async def _interrupt(session: SupervisedSession, commands: Commands, asked: messages.InterruptCommand) -> str:
+    if commands.withdraw(asked.exec_id):
+        return "withdrawn"
+    running = commands.find(asked.exec_id)
+    if running is None or running.over:
+        return "over"
+    if asked.detach:
+        running.detach()
+        return "detached"
+    if not await _has_started(running):
+        return "over"
+    await interrupt(session.pair, running.interrupted, lambda: not running.over)
+    return "interrupted"
+
+
+async def _has_started(running: Running) -> bool:
+    """Wait until the shell runs it, because before that the shell would take an interrupt; False: it is over."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(BEGIN_S):
+            while running.output_at is None and not running.over:
+                await running.news.ticket.wait()
+    return not running.over
 
 
 async def history(app: Supervisor, call: Call, asked: messages.GetHistory) -> None:
@@ -180,13 +265,21 @@ def _shell(
         raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
     own_session.refuse(app, call, session, "a command cannot be run in the session that asks for it")
     if commands is None:
-        name = session.spec.command[0].rpartition("/")[2]
         raise Conflict(
-            f"the session runs {name!r}, which is not a shell that tells its prompts; nothing was typed "
-            "('send' types into any program)",
+            f"{no_shell(session, text)}; nothing was typed. 'orchctl send {text}' types into any program, "
+            "'orchctl spawn bash' starts a shell",
             code="not-at-prompt",
         )
     return session, commands
+
+
+def no_shell(session: SupervisedSession, text: str) -> str:
+    """Why there is no prompt in a session: what runs there."""
+    words = shlex.join(session.spec.command)
+    shown = words if len(words) <= SHOWN_CHARACTERS else f"{words[:SHOWN_CHARACTERS]}…"
+    reads = " on pipes" if session.spec.backend == "pipe" else ""
+    reads = " with a stdin that was handed over" if session.spec.stdin == "handed" else reads
+    return f"{text} runs a program ({shown}){reads}, not an interactive shell"
 
 
 def _short(running: Running) -> Command:

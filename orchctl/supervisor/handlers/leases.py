@@ -38,7 +38,7 @@ async def take(app: Supervisor, call: Call, asked: messages.TakeLease) -> None:
     by = identity(asked.viewer, asked.own_manager, asked.terminal)
     session = _live(app, asked.session, asked.own_manager)
     await session.leases.take(by, ttl_s=asked.ttl_s, force=asked.force, wait_s=asked.wait_s)
-    await call.say(session.leases.state())
+    await call.say(session.leases.state(by.key))
 
 
 async def release(app: Supervisor, call: Call, asked: messages.ReleaseLease) -> None:
@@ -59,7 +59,8 @@ async def transfer(app: Supervisor, call: Call, asked: messages.TransferLease) -
 
 async def get(app: Supervisor, call: Call, asked: messages.GetLease) -> None:
     """Of an ended session nobody holds it."""
-    await call.say(app.registry.find(asked.session, asked.own_manager).leases.state())
+    key = key_of(asked.viewer) if asked.viewer else ""
+    await call.say(app.registry.find(asked.session, asked.own_manager).leases.state(key))
 
 
 def _live(app: Supervisor, text: str, own_manager: str) -> SupervisedSession:

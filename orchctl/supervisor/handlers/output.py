@@ -121,6 +121,7 @@ class _Reading:
         flow: Flow | None,
     ) -> None:
         self._flow = flow
+        self._named: int | None = None if asked.commands and session.commands is not None else -1  # how many commands
         self._call = call
         self._session = session
         self._log = log
@@ -168,6 +169,26 @@ class _Reading:
         return offset
 
     async def _send(self, offset: int, end: int) -> int:
+        """Each command is named before the byte at which its line was typed."""
+        if self._named == -1 or offset >= end:
+            return await self._send_range(offset, end)
+        typed = self._session.typed_log
+        typed.look()  # after the log was: a line is on record before it is typed
+        if self._named is None:
+            self._named = typed.after(offset, self._log)
+        while self._named < len(typed.lines) and (line := typed.lines[self._named]).offset < end:
+            if line.offset > offset and (offset := await self._send_range(offset, line.offset)) < line.offset:
+                return offset
+            self._named += 1
+            if line.until is None or line.until > offset:
+                await self._call.say(
+                    messages.StreamCommand(
+                        exec_id=line.id, offset=line.offset, line=line.line, text=line.text, until=line.until
+                    )
+                )
+        return await self._send_range(offset, end)
+
+    async def _send_range(self, offset: int, end: int) -> int:
         return await send_range(self._call, self._session, self._log, offset, end, self._flow)
 
     def _too_late(self) -> bool:

@@ -12,6 +12,7 @@ from orchctl.protocol import messages
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.descriptors import close
 from orchctl.supervisor.harness import prompts
 from orchctl.supervisor.paging import pages
 from orchctl.supervisor.usage import environment_of, measure
@@ -22,7 +23,11 @@ async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> No
     """Answered once the program runs, or could not be started."""
     if asked.prompt is not None:
         prompts.check(asked.prompt)  # before anything is begun
-    session = await app.registry.spawn(asked)
+    stdin = call.descriptors.pop(0) if asked.stdin == "handed" and call.descriptors else None
+    try:
+        session = await app.registry.spawn(asked, stdin)
+    finally:
+        close(stdin)
     warnings = tuple(standing.differences(asked.standing, app.standing))
     if session.talk is not None:
         warnings += app.registry.lives.warnings(session.talk)

@@ -12,6 +12,7 @@ from orchctl.protocol import messages
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
+from orchctl.supervisor.handlers.commands import no_shell
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.waiting import waiting_of
 
@@ -54,7 +55,7 @@ def _check(session: SupervisedSession, asked: messages.WaitFor) -> None:
     if session.talk is None and set(waiting.HARNESS_CONDITIONS) & set(asked.conditions):
         raise BadInput("the session has no agent to wait for", code="bad-condition")
     if session.talk is None and session.commands is None and {"command", "prompt"} & set(asked.conditions):
-        raise Conflict("the session is not a shell that tells its prompts", code="not-a-shell")
+        raise Conflict(no_shell(session, asked.session), code="not-a-shell")
 
 
 async def _holds(
