@@ -33,6 +33,7 @@ class Viewing:
         read_only: bool,
         take: bool,
         take_keys: str,
+        holder: str = "",
     ) -> None:
         self.session = session
         self.own_manager = own_manager
@@ -45,7 +46,8 @@ class Viewing:
         self._terminal = terminal
         self._take_keys = take_keys
         self._force = take
-        self._viewer = secrets.token_hex(16)
+        self._viewer = holder or secrets.token_hex(16)
+        self._keeps = bool(holder)  # it came with the lease, and leaves with it
         self._under_way: dict[int, str] = {}
         self._lease: Lease | None = None
         self._mine = False
@@ -118,7 +120,7 @@ class Viewing:
         """Let others type; whether that is done, and nothing typed is under way any more."""
         if not self.outbox.empty:
             return False
-        if self._mine and not self._released and RELEASE not in self._under_way.values():
+        if self._mine and not self._released and not self._keeps and RELEASE not in self._under_way.values():
             asked = messages.ReleaseLease(
                 session=self.session.id,
                 viewer=self._viewer,
@@ -126,7 +128,7 @@ class Viewing:
                 once=self._release_once,
             )
             self._ask(RELEASE, asked)
-        return self._released or not self._mine
+        return self._released or self._keeps or not self._mine
 
     # how it is done
 

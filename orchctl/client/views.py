@@ -1,8 +1,8 @@
 """Views of output, made here in the client: the wire, the log and all offsets are raw.
 
 *text*  the terminal's newline mapping undone, escapes kept: for pipes.
-*safe*  text with everything but colour, tab and newline made visible: for a person's terminal,
-        so that a log can never act on it.
+*safe*  text with colour: what only steers a terminal is done or dropped, and what else could act on it is
+        made visible: for a person's terminal, so that a log can never act on it.
 *plain* text as it stands in the end: no escapes, and of a line written over only the last state.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from typing import Protocol
 
 from orchctl.core.marks import ANY_MARK, LIMIT_BYTES
@@ -50,6 +51,18 @@ class MarkView:
         at = cut.start() if cut else len(data)
         self._held = data[at:]
         return ANY_MARK.sub(b"", data[:at])
+
+    def pieces(self, data: bytes) -> list[bytes | re.Match[bytes]]:
+        """The same, with the marks in their places."""
+        data = self._held + data
+        cut = _UNFINISHED_MARK.search(data, max(0, len(data) - LIMIT_BYTES))
+        end = cut.start() if cut else len(data)
+        self._held = data[end:]
+        found, at = list[bytes | re.Match[bytes]](), 0
+        for mark in ANY_MARK.finditer(data, 0, end):
+            found += [data[at : mark.start()], mark]
+            at = mark.end()
+        return [*found, data[at:end]]
 
     def end(self) -> bytes:
         """What looked like a mark and was none."""
@@ -107,7 +120,6 @@ class NewlineView:
 _UNFINISHED_MARK = re.compile(rb"\x1b(?:\](?:6(?:9(?:7(?:3(?:;[^\x07\x1b]*)?)?)?)?)?)?\Z")
 _BARE_NEWLINE = re.compile(rb"(?<!\r)\n")
 _COLOUR = r"\x1b\[[0-9;:]{0,64}m"
-_UNFINISHED = re.compile(r"\x1b(\[[0-9;:]{0,64})?\Z")
 # C0 without tab and newline, DEL and C1; marks that reorder what is read; surrogates
 _HIDDEN = re.compile(
     rf"({_COLOUR})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -116,36 +128,52 @@ _HIDDEN = re.compile(
 
 def visible(text: str) -> str:
     """`text` with colour kept and everything else that could act on a terminal spelled out."""
-    return _HIDDEN.sub(lambda found: found[1] or _spell(found[0]), text)
+    return _HIDDEN.sub(lambda found: found[1] or spell(found[0]), text)
 
 
 def one_line(text: str) -> str:
     """For a table: no colour, no newline, no tab."""
-    return "".join(_spell(char) if char in "\n\t\x1b" else visible(char) for char in text)
+    return "".join(spell(char) if char in "\n\t\x1b" else visible(char) for char in text)
 
 
 class SafeView:
-    """The text view, made visible. Characters and colours cut in two are put together first."""
+    """What a person may read on a terminal. With `live`, the beginning of a line is shown before its end comes.
 
-    def __init__(self) -> None:
+    `program` gives the name of what runs as the command with an id, or outside of any.
+    """
+
+    def __init__(self, *, live: bool = True) -> None:
+        from orchctl.client.safe import SafeLines  # only who wants this view pays for it
+
+        self.program: Callable[[str | None], str] = lambda exec_id: ""
+        self._live = live
+        self._marks = MarkView()
         self._text = TextView()
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
-        self._held = ""
+        self._command: str | None = None
+        self._lines = SafeLines(lambda: self.program(self._command))
 
     def feed(self, data: bytes) -> bytes:
         """What is whole by now."""
-        return self._show(self._decoder.decode(self._text.feed(data)), final=False)
+        shown = "".join(map(self._piece, self._marks.pieces(data)))
+        return (shown + (self._lines.pause() if self._live else "")).encode()
 
     def end(self) -> bytes:
         """The rest, whatever it is."""
-        return self._show(self._decoder.decode(self._text.end(), final=True), final=True)
+        rest = self._decoder.decode(self._text.feed(self._marks.end()) + self._text.end(), final=True)
+        return (self._lines.feed(rest) + self._lines.end()).encode()
 
-    def _show(self, text: str, *, final: bool) -> bytes:
-        text = self._held + text
-        self._held = ""
-        if not final and (cut := _UNFINISHED.search(text)):
-            self._held, text = text[cut.start() :], text[: cut.start()]
-        return visible(text).encode()
+    def _piece(self, piece: bytes | re.Match[bytes]) -> str:
+        if isinstance(piece, bytes):
+            return self._lines.feed(self._decoder.decode(self._text.feed(piece)))
+        kind, *arguments = piece[0][len(b"\x1b]6973;0123456789abcdef;") : -1].decode("latin-1").split(";")
+        if kind in ("B", "C") and arguments:
+            self._command = arguments[0]
+        elif kind in ("D", "P"):
+            self._command = None
+        if kind in ("D", "P"):
+            self._lines.prompted()
+        return ""
 
 
 class PlainView:
@@ -168,7 +196,7 @@ class PlainView:
         return (rest + self._lines.end()).encode()
 
 
-def _spell(char: str) -> str:
+def spell(char: str) -> str:
     code = ord(char)
     if code < 0x20 or code == 0x7F:
         return "^" + chr(code ^ 0x40)
