@@ -22,6 +22,7 @@ from orchctl.client.views import MarkView
 from orchctl.core import painting
 from orchctl.core.detaching import Meant
 from orchctl.core.keyboard import Keyboard, Typed
+from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import NoSuchSession
 from orchctl.model.lazily import dataclass
 from orchctl.model.session import Session
@@ -32,6 +33,7 @@ from orchctl.protocol.messages import Failed, ReadOutput
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 LEAVE_S = 6.0  # what was typed last still arrives, or is refused: a program that does not read has five seconds
 HURRY_S = 1.0
+HELD_S = 0.25  # a shell that is there shows its line and runs it in a few milliseconds
 WORRY_S = 3.0  # a killed supervisor is back sooner
 GONE_CODES = ("session-ended", "no-such-session")
 _INTERRUPT = 0x03
@@ -67,6 +69,7 @@ class Attachment:
         self._keyboard = keyboard
         self._reaching: Reaching | None = None
         self._output: Connection | None = None
+        self._release_at: float | None = None  # when output that may be a line of ours is shown all the same
         self._reader = self._reader_from(0)
         self._view = MarkView()
         self._leaving: Left | None = None
@@ -109,6 +112,7 @@ class Attachment:
             self._viewing.go_on()
         except ConnectionLost:
             self._reach()
+        self._see_about_lines()
         self._tell()
         self._see_about_leaving()
 
@@ -125,7 +129,7 @@ class Attachment:
 
     def _patience_s(self) -> float | None:
         leave_by = self._leave_by if self._leaving is not None else None
-        ends = [at for at in (self._hold_until, leave_by, self._worry_at) if at is not None]
+        ends = [at for at in (self._hold_until, leave_by, self._worry_at, self._release_at) if at is not None]
         return max(0.0, min(ends) - time.monotonic()) if ends else None
 
     # connections
@@ -139,8 +143,12 @@ class Attachment:
 
     def _reader_from(self, offset: int) -> Reader:
         session = self._viewing.session
-        asked = ReadOutput(session=session.id, own_manager=self._viewing.own_manager, offset=offset, follow=True)
-        return Reader(session, asked)
+        asked = ReadOutput(
+            session=session.id, own_manager=self._viewing.own_manager, offset=offset, follow=True, commands=True
+        )
+        reader = Reader(session, asked)
+        reader.lines = self._lines = TypedLines(limit=self._terminal.size[0])
+        return reader
 
     def _reach(self) -> None:
         self._hang_up()
@@ -172,14 +180,26 @@ class Attachment:
                 raise error
             over, piece = self._reader.take(item)
             if isinstance(piece, Chunk):
-                self._terminal.write(self._view.feed(piece.data))
+                self._terminal.write(self._view.feed(self._reader.shown(piece)))
             elif isinstance(piece, Gap):
-                self._terminal.write(self._view.end())
+                self._terminal.write(self._view.feed(self._reader.rest()) + self._view.end())
                 self._viewing.notices.append(f"bytes {piece.first} to {piece.end - 1} are no longer kept")
             if over:
-                self._terminal.write(self._view.end())
+                self._terminal.write(self._view.feed(self._reader.rest()) + self._view.end())
                 self._leave(ended=self._reader.session)
                 return
+
+    def _see_about_lines(self) -> None:
+        """What may be a line of ours is held back, but never so long that somebody waits for what they type."""
+        now = time.monotonic()
+        if not self._lines.held_bytes:
+            self._release_at = None
+        elif self._release_at is None:
+            self._release_at = now + HELD_S
+        elif now >= self._release_at:
+            self._release_at = None
+            parts = self._lines.release()
+            self._terminal.write(self._view.feed(b"".join(part.data for part in parts)))
 
     def _hear_keyboard(self) -> None:
         data = self._terminal.read()
@@ -213,6 +233,7 @@ class Attachment:
             self._come_back()
         if signal.SIGWINCH in came:
             self._viewing.size = self._terminal.size
+            self._lines.limit = self._terminal.size[0]
 
     # leaving, and coming back
 

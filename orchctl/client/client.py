@@ -6,10 +6,10 @@ made so that saying it twice does it once.
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from orchctl import standing
@@ -18,6 +18,7 @@ from orchctl.client.agents import Agents
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.gathering import Gathering
 from orchctl.client.handle import SessionHandle
+from orchctl.client.inputs import Inputs
 from orchctl.client.leasing import Leasing
 from orchctl.client.looking import Looking
 from orchctl.client.patience import Patience
@@ -32,18 +33,18 @@ from orchctl.model.supervisor import KillReport
 from orchctl.protocol import hello, messages
 from orchctl.settings import Root, find_root
 
-PART_BYTES = 1 << 18  # of input in one message
 if TYPE_CHECKING:
     import socket
 
     from orchctl.client.exec import CommandStream, Options
+    from orchctl.client.handing import Stdin
 
 T = TypeVar("T", bound=messages.Answer)
 P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
 R = TypeVar("R")
 
 
-class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
+class Client(Places, Supervising, Gathering, Looking, Inputs, Leasing, Agents):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
     def __init__(
@@ -96,6 +97,7 @@ class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
         permission: str | None = None,
         resume: str | None = None,
         prompt: str | None = None,
+        stdin: Stdin | None = None,
     ) -> SessionHandle:
         """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
 
@@ -104,13 +106,18 @@ class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
         command in the same directory, or `skip`, which gives that one whatever it runs. With `echo` false its
         terminal does not show what is typed, from the start.
 
+        `stdin` hands bytes, a file or a descriptor over, with its end; a shell takes it for a script, another run
+        reads /dev/null. `open` leaves the input to `send`, as on a terminal; `null` is /dev/null, the default on pipes.
+
         With the `backend` of a harness, or a `profile`, it is a conversation with an agent, begun or to `resume`;
         `permission` says what is done when the agent asks for one: `ask`, `allow` or `deny`.
         """
         import uuid
 
-        agent = backend not in (None, "pty", "pipe") or profile is not None
+        from orchctl.client.handing import stdin_of
 
+        agent = backend not in (None, "pty", "pipe") or profile is not None
+        chosen = backend or ("" if agent else "pty" if pty else "pipe")
         bind_pid = self._bound(bind_pid)
         asked = messages.SpawnSession(
             session_id=str(uuid.uuid4()),
@@ -122,7 +129,7 @@ class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
             managed_by=manager.resolve(managed_by, self._own_manager),
             cols=size[0],
             rows=size[1],
-            backend=backend or ("" if agent else "pty" if pty else "pipe"),
+            backend=chosen,
             restart=restart,
             timeout_s=timeout_s,
             idle_s=idle_s,
@@ -141,40 +148,15 @@ class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
             resume=resume,
             prompt=prompt,
         )
-        told = self._ask(asked, messages.OneSession)
+        with stdin_of(stdin, pipes=chosen == "pipe") as (word, descriptor):
+            asked = replace(asked, stdin=word)
+            needs = "" if descriptor is None else "stdin"
+            told = self._ask(asked, messages.OneSession, needs=needs, descriptor=descriptor)
         return SessionHandle(self, told.session, is_new=told.session.id == asked.session_id, warnings=told.warnings)
 
     def session(self, text: str) -> SessionHandle:
         """A session that is there, by id, name, prefix or `@last`."""
         return SessionHandle(self, self.info(text))
-
-    def send(
-        self,
-        session: str,
-        data: bytes,
-        *,
-        enter: bool = False,
-        once: str | None = None,
-        viewer: str = "",
-        lease_wait_s: float = 0.0,
-    ) -> None:
-        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once.
-
-        Where somebody holds the lease, it is refused unless `viewer` is its holder's secret, or the lease becomes
-        free within `lease_wait_s`.
-        """
-        once = once or os.urandom(16).hex()
-        for part in range(0, max(1, len(data)), PART_BYTES):
-            asked = messages.SendInput(
-                session=session,
-                own_manager=self._own_manager,
-                data_b64=base64.b64encode(data[part : part + PART_BYTES]).decode("ascii"),
-                once=f"{once}/{part}",
-                enter=enter and part + PART_BYTES >= len(data),
-                viewer=viewer,
-                lease_wait_s=lease_wait_s,
-            )
-            self._ask(asked, messages.Done)
 
     def exec(
         self,
@@ -235,15 +217,22 @@ class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
         asked = messages.DetachCommand(session=session, exec_id=exec_id, own_manager=self._own_manager)
         self._ask(asked, messages.Done)
 
+    def interrupt_command(self, session: str, exec_id: str, *, detach: bool = False) -> str:
+        """Take a command out of the queue (`withdrawn`), or, once it has begun, interrupt it (`interrupted`).
+
+        With `detach` a command that has begun goes on without anybody waiting for it (`detached`). One that has ended
+        is `over`. The interrupt reaches no other command.
+        """
+        asked = messages.InterruptCommand(
+            session=session, exec_id=exec_id, own_manager=self._own_manager, detach=detach
+        )
+        return self._ask(asked, messages.CommandInterrupted).outcome
+
     def history(self, session: str) -> Sequence[Command]:
         """The commands run in a session's shell, oldest first."""
         self._expect_some(session)
         asked = messages.GetHistory(session=session, own_manager=self._own_manager)
         return [one for page in self._pages(asked, messages.SomeCommands) for one in page.commands]
-
-    def interrupt(self, session: str) -> None:
-        """What Ctrl-C does in that terminal."""
-        self._ask(messages.InterruptSession(session=session, own_manager=self._own_manager), messages.Done)
 
     def control(
         self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0), viewer: str = ""
@@ -341,10 +330,23 @@ class Client(Places, Supervising, Gathering, Looking, Leasing, Agents):
         if sessions and self._nothing_there():
             raise NoSuchSession(f"no session {sessions[0]!r}; there is none at all")
 
-    def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T:
+    def _ask(
+        self,
+        request: messages.Request,
+        kind: type[T],
+        *,
+        timeout_s: float | None = None,
+        needs: str = "",
+        descriptor: int | None = None,
+    ) -> T:
         named = getattr(request, "session", None)
         self._expect_some(*((named,) if named else getattr(request, "sessions", ())))
-        return self._persist(lambda connection: expect(connection.ask(request), kind), timeout_s=timeout_s)
+
+        def job(connection: Connection) -> T:
+            hello.require(connection.hello, needs)
+            return expect(connection.answer_to(connection.begin(request, descriptor)), kind)
+
+        return self._persist(job, timeout_s=timeout_s)
 
     def _pages(self, request: messages.Request, kind: type[P]) -> Sequence[P]:
         """An answer that comes in parts."""

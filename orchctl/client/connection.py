@@ -53,10 +53,10 @@ class Connection:
         """The one answer to `request`."""
         return self.answer_to(self.begin(request))
 
-    def begin(self, request: Request) -> int:
-        """Send `request`; its number."""
+    def begin(self, request: Request, descriptor: int | None = None) -> int:
+        """Send `request`, and a descriptor with it if it names one; its number."""
         self._number += 1
-        self._send(codec.encode_request(self._number, request))
+        self._send(codec.encode_request(self._number, request), descriptor)
         return self._number
 
     def answer_to(self, number: int) -> Answer:
@@ -100,8 +100,11 @@ class Connection:
                 return found
         raise ConnectionLost("the supervisor has closed the connection")
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, data: bytes, descriptor: int | None = None) -> None:
         try:
+            if descriptor is not None:  # with the first byte, wherever the kernel cuts the rest
+                socket.send_fds(self._socket, [data[:1]], [descriptor], socket.MSG_NOSIGNAL)
+                data = data[1:]
             self._socket.sendall(data, socket.MSG_NOSIGNAL)
         except OSError as error:
             raise ConnectionLost(f"the supervisor is gone: {error.strerror}") from None

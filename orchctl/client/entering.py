@@ -10,11 +10,13 @@ from orchctl.client.attaching import ENDING, Attachment, Left
 from orchctl.client.connection import ConnectionLost
 from orchctl.client.own_terminal import OwnTerminal
 from orchctl.client.signals import Signals
+from orchctl.client.surroundings import terminal_viewer
 from orchctl.client.viewing import Viewing
 from orchctl.core import painting
 from orchctl.core.cutting import MarkCutter
 from orchctl.core.keyboard import Keyboard
 from orchctl.core.replay import Replay
+from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.model import detach_keys as keys
 from orchctl.model.session import Session, State
@@ -33,7 +35,8 @@ def attach(client: Client, session: str, *, read_only: bool, take: bool, detach_
     with OwnTerminal() as terminal:
         found = _enterable(client, session)
         taking = keys.taking(leaving)
-        said = None if read_only else _fit(client, found, terminal.size)
+        holder = "" if read_only else _as_holder(client, found)
+        said = None if read_only else _fit(client, found, terminal.size, holder)
         with Signals(*ENDING, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT) as signals:
             viewing = Viewing(
                 found,
@@ -43,6 +46,7 @@ def attach(client: Client, session: str, *, read_only: bool, take: bool, detach_
                 said_size=said,
                 read_only=read_only,
                 take=take,
+                holder=holder,
                 take_keys=f"; {keys.spelled(taking)} takes over" if taking else "",
             )
             terminal.enter()
@@ -95,12 +99,18 @@ def _check_not_own(client: Client, session: Session) -> None:
             connection.close()
 
 
-def _fit(client: Client, session: Session, size: tuple[int, int]) -> tuple[int, int] | None:
+def _as_holder(client: Client, session: Session) -> str:
+    """The secret under which this terminal has taken the lease, if it has: who enters from it may type."""
+    own = terminal_viewer() if session.lease is not None else ""
+    return own if own and client.lease(session.id, viewer=own).yours else ""
+
+
+def _fit(client: Client, session: Session, size: tuple[int, int], viewer: str) -> tuple[int, int] | None:
     """Give it our terminal's size, unless somebody else types there; the size that it has by then, if it is ours."""
     if (session.cols, session.rows) == size:
         return size
     try:
-        client.control(session.id, "resize", size=size)
+        client.control(session.id, "resize", size=size, viewer=viewer)
     except OrchctlError as error:
         if error.code != "lease-held":
             raise
@@ -125,8 +135,11 @@ def _replay(client: Client, session: Session, terminal: OwnTerminal) -> int:
     output = client.info(session.id).output
     start = max(output.first_offset, output.next_offset - REPLAYED_BYTES)
     cutter, replay, end = MarkCutter(), Replay(), start
-    for piece in client.output(session.id, offset=start):
+    stream = client.output(session.id, offset=start, commands=True)
+    lines = stream.lines = TypedLines(limit=terminal.size[0])
+    for piece in stream:
         end = piece.end
-        for part in cutter.feed(piece) if isinstance(piece, Chunk) else ():
-            terminal.write(replay.feed(part.data))
-    return end - cutter.held_bytes - replay.held_bytes
+        for shown in lines.feed(piece) if isinstance(piece, Chunk) else ():
+            for part in cutter.feed(shown):
+                terminal.write(replay.feed(part.data))
+    return end - lines.held_bytes - cutter.held_bytes - replay.held_bytes

@@ -12,15 +12,16 @@ from typing import TypedDict
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.client.views import NewlineView, RawView, View
-from orchctl.core.shell import PREFIXES
+from orchctl.core.shell import OWN_PREFIX
 from orchctl.errors import BadInput, PeerBroke
-from orchctl.model.command import Command, Result
+from orchctl.model.command import Command, CommandWait, Result
 from orchctl.model.lazily import dataclass
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import (
     Answer,
     CommandBegins,
     CommandEnds,
+    CommandWaits,
     Done,
     ExecCommand,
     PutSpool,
@@ -88,6 +89,8 @@ class CommandReading:
         self._seen = {0: 0, 1: 0, 2: 0}
         self._views: dict[int, View] = {0: RawView(), 1: RawView(), 2: RawView()}
         self.command: Command | None = None
+        self.on_wait: Callable[[CommandWait], None] | None = None  # called each second until the command begins
+        self.on_begin: Callable[[], None] | None = None  # and when it has begun
         self.gaps: list[tuple[int, int]] = []
 
     @property
@@ -112,9 +115,16 @@ class CommandReading:
             return self._take(item)
         elif isinstance(item, StreamGap):
             self._skip(item)
+        elif isinstance(item, CommandWaits):
+            if self.on_wait is not None:
+                self.on_wait(item.wait)
         elif not isinstance(item, Done):
             raise PeerBroke(f"{item.kind!r} came in the middle of a command", code="bad-stream")
         return None
+
+    def _ask_again(self) -> ExecCommand:
+        """The request; after a lost connection, from where the output was read."""
+        return dataclasses.replace(self._asked, tell_waits=self.on_wait is not None)
 
     def _rest(self) -> Iterator[tuple[int, bytes]]:
         """What was held back."""
@@ -123,6 +133,8 @@ class CommandReading:
                 yield channel, rest
 
     def _begin(self, command: Command) -> None:
+        if self.on_begin is not None:
+            self.on_begin()
         if self.command is None and not self._options.raw:
             self._views[0] = NewlineView(mapped=command.newlines == "mapped")
         self.command = command
@@ -131,8 +143,7 @@ class CommandReading:
         """What of it is new; after a lost connection some of it may come again."""
         data = item.chunk.data[max(0, self._seen[item.channel] - item.chunk.offset) :]
         if self.command is not None and not self.command.ran:
-            for prefix in PREFIXES:  # bash quotes it with a first line that does not parse
-                data = data.replace(prefix.encode(), b"")
+            data = OWN_PREFIX.sub(b"", data)
         if item.chunk.offset > self._seen[item.channel] > 0:
             raise PeerBroke(f"output at {item.chunk.offset} came where {self._seen[item.channel]} was due")
         self._seen[item.channel] = max(self._seen[item.channel], item.chunk.end)
@@ -235,7 +246,7 @@ class CommandStream(CommandReading):
         try:
             for part in self._spools:
                 connection.ask(part)
-            number = connection.begin(self._asked)
+            number = connection.begin(self._ask_again())
             while not self._over:
                 if piece := self._hear(connection.next(number)):
                     yield piece

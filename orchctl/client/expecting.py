@@ -8,6 +8,7 @@ from pexpect.expect import searcher_re
 
 from orchctl.client.output import WINDOW_BYTES, OutputStream
 from orchctl.client.views import RawView, TextView, View
+from orchctl.core.typed_lines import TypedLines
 from orchctl.core.waiting import compile_pattern
 from orchctl.errors import BadInput, NoSuchSession
 from orchctl.model.stream import Chunk
@@ -45,14 +46,15 @@ class Expecting:
 def expect(stream: OutputStream, patterns: Sequence[str | bytes]) -> Expected:
     """The first match in the text of a stream; an error when the session ends without one."""
     expecting = Expecting(patterns)
+    stream.lines = TypedLines(silent=True)  # a line of ours is nothing that a program wrote
     view: View | None = None
     try:
         for piece in stream:
             if view is None:
                 view = TextView() if stream.session is None or stream.session.backend == "pty" else RawView()
-            if isinstance(piece, Chunk) and (found := expecting.feed(view.feed(piece.data))) is not None:
+            if isinstance(piece, Chunk) and (found := expecting.feed(view.feed(stream.shown(piece)))) is not None:
                 return found
-        if view is not None and (found := expecting.feed(view.end())) is not None:
+        if view is not None and (found := expecting.feed(view.feed(stream.rest()) + view.end())) is not None:
             return found
     finally:
         stream.close()

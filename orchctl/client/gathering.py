@@ -56,10 +56,12 @@ class Gathering(Waits):
         ended_too: bool = True,
         quiet_s: float | None = None,
         stories: bool = False,
+        commands: bool = False,
     ) -> SeveralOutputs:
         """The logs of several sessions as one iterator; with `follow`, new members of the selection join.
 
         With `quiet_s`, silence of that length is told too. With `stories`, conversations come as their events.
+        `commands` is as in `output`.
         """
         from orchctl.client.several import SeveralOutputs
         from orchctl.core.selection import chooses
@@ -79,6 +81,7 @@ class Gathering(Waits):
             until_offset=until_offset,
             follow=follow,
             times=times,
+            commands=commands,
         )
         return SeveralOutputs(
             self._connect,

@@ -78,6 +78,10 @@ class SessionHandle:
         """Type into it."""
         self._client.send(self.id, data, once=once)
 
+    def send_eof(self, *, once: str | None = None) -> None:
+        """End its input, if it is on pipes."""
+        self._client.send_eof(self.id, once=once)
+
     def interrupt(self) -> None:
         """What Ctrl-C does there."""
         self._client.interrupt(self.id)

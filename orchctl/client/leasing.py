@@ -21,9 +21,10 @@ class Leasing(ABC):
     @abstractmethod
     def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T: ...
 
-    def lease(self, session: str) -> messages.LeaseState:
-        """Who may type, and who looks on."""
-        return self._ask(messages.GetLease(session=session, own_manager=self._own_manager), messages.LeaseState)
+    def lease(self, session: str, *, viewer: str = "") -> messages.LeaseState:
+        """Who may type, whether that is this viewer, and who looks on."""
+        asked = messages.GetLease(session=session, own_manager=self._own_manager, viewer=viewer)
+        return self._ask(asked, messages.LeaseState)
 
     def take_lease(
         self,

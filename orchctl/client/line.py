@@ -17,6 +17,7 @@ class Line:
     """Cells and a cursor. A cell holds a character and its marks; what a wide one or a tab also covers is empty."""
 
     def __init__(self) -> None:
+        self.style = ""  # colour sequences in front of what is written; cells have them too
         self._cells: list[str] = []
         self._at = 0
         self._edited = False
@@ -33,25 +34,39 @@ class Line:
 
     def take(self) -> str:
         """The line so far; a new one begins. Blanks left at the end of one that was written over are nobody's."""
-        text = "".join(self._cells)
-        if self._edited:
-            text = text.rstrip(" ")
+        return "".join(self.take_cells())
+
+    @property
+    def cells(self) -> list[str]:
+        """What is in it, column by column."""
+        return self._cells
+
+    def trimmed(self) -> list[str]:
+        """The same without blanks left at the end, if it was written over."""
+        end = len(self._cells)
+        while self._edited and end and self._cells[end - 1] == " ":
+            end -= 1
+        return self._cells[:end]
+
+    def take_cells(self) -> list[str]:
+        """As `take`, column by column."""
+        cells = self.trimmed()
         self._cells, self._at, self._edited = [], 0, False
-        return text
+        return cells
 
     def write(self, char: str) -> None:
         """A printable character, or a tab, where the cursor is."""
         if char == "\t":
             self._tab()
         elif (width := _width(char)) > 0 or not self._mark(char):
-            self._put(self._at, [char, *[""] * (max(1, width) - 1)])
+            self._put(self._at, [self.style + char, *[""] * (max(1, width) - 1)])
             self._at += max(1, width)
 
     def append(self, text: str) -> bool:
         """ASCII text at the end of the line, all at once; False if the cursor is elsewhere."""
         if self._at != len(self._cells):
             return False
-        self._cells += text
+        self._cells += [self.style + char for char in text] if self.style else text
         self._at += len(text)
         return True
 
@@ -105,7 +120,7 @@ class Line:
         at = self._at - 1
         while 0 < at < len(self._cells) and not self._cells[at]:
             at -= 1
-        if not 0 <= at < len(self._cells) or len(self._cells[at]) >= 16:
+        if not 0 <= at < len(self._cells) or len(self._cells[at]) - len(self.style) >= 16:
             return False
         self._cells[at] += char
         return True

@@ -32,7 +32,7 @@ class Looking(ABC):
     def select(self, selection: Selection, *, ended_too: bool = False, usage: bool = False) -> Sequence[Session]: ...
 
     @abstractmethod
-    def output(self, session: str, *, times: bool = False) -> OutputStream: ...
+    def output(self, session: str, *, times: bool = False, commands: bool = False) -> OutputStream: ...
 
     @abstractmethod
     def info(self, session: str, *, env: bool = False) -> Session: ...
@@ -111,6 +111,7 @@ class Looking(ABC):
 
     def export(self, session: str, form: Form, *, on_gap: Callable[[Gap], object] | None = None) -> Iterator[bytes]:
         """What a session has written, in one of the forms of `client.recording`."""
-        from orchctl.client.recording import record
+        from orchctl.client.recording import record, shows_commands
 
-        return record(self.output(session, times=True), self.sizes(session), form, on_gap)
+        stream = self.output(session, times=True, commands=shows_commands(form))
+        return record(stream, self.sizes(session), form, on_gap)

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
@@ -22,11 +23,15 @@ from orchctl.protocol.messages import (
     Answer,
     ReadOutput,
     StreamBegins,
+    StreamCommand,
     StreamEnds,
     StreamGap,
     StreamSnapshot,
     StreamTime,
 )
+
+if TYPE_CHECKING:
+    from orchctl.core.typed_lines import TypedLines
 
 WINDOW_BYTES = 1 << 20  # a match longer than this is not found
 
@@ -44,6 +49,30 @@ class OutputReading:
         self.session: Session | None = None
         self.stream_of_next = 0  # 1 stdout, 2 stderr, if times were asked for
         self.time_of_next: float | None = None  # when the next piece came, if times were asked for
+        self.lines: TypedLines | None = None  # that were typed for commands, if those were asked for
+
+    def shown(self, chunk: Chunk) -> bytes:
+        """The bytes of a piece for a view: with the text of commands where lines of ours were typed."""
+        return chunk.data if self.lines is None else b"".join(part.data for part in self.lines.feed(chunk))
+
+    def rest(self) -> bytes:
+        """What `shown` holds back, when nothing follows or something is missing."""
+        return b"" if self.lines is None else b"".join(part.data for part in self.lines.end())
+
+    def program(self, exec_id: str | None) -> str:
+        """The name of the program that runs as a command, or that the session itself runs; nothing if unknown."""
+        from orchctl.core.typed_lines import program_of
+
+        if exec_id is not None:
+            return program_of(self.lines.text_of(exec_id)) if self.lines is not None else ""
+        alone = self.session is not None and self.session.shell is None
+        return program_of(self.session.command[0]) if alone and self.session is not None else ""
+
+    def _know(self, command: StreamCommand) -> None:
+        from orchctl.core.typed_lines import Typed, TypedLines  # most readers are told of none
+
+        self.lines = self.lines or TypedLines()
+        self.lines.know(Typed(command.exec_id, command.offset, command.line, command.text, command.until))
 
     def _request(self) -> ReadOutput:
         if self._cursor is None or self.session is None:
@@ -75,6 +104,8 @@ class OutputReading:
             self.time_of_next, self.stream_of_next = item.unix_s, item.stream
         elif isinstance(item, StreamSnapshot):
             self._screen = item.screen
+        elif isinstance(item, StreamCommand):
+            self._know(item)
         elif isinstance(item, StreamGap):
             return self._cursor.skip(Gap(item.first, item.end))
         else:
@@ -203,9 +234,12 @@ class PatternSearch:
 
 def search(stream: OutputStream, pattern: str) -> re.Match[bytes]:
     """The first match in the text of a stream."""
+    from orchctl.core.typed_lines import TypedLines
+
     wanted = PatternSearch(pattern)
+    stream.lines = TypedLines(silent=True)
     for piece in stream:
-        if isinstance(piece, Chunk) and (found := wanted.feed(piece.data)):
+        if isinstance(piece, Chunk) and (found := wanted.feed(stream.shown(piece))):
             stream.close()
             return found
     return wanted.end()

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from pexpect import EOF, TIMEOUT, ExceptionPexpect
@@ -85,7 +85,7 @@ class SessionSpawn(_Base):
         self.cwd = self._session.cwd
         self.name = f"<session {self._session.name or self._session.id}>"
         self.echo = False
-        with contextlib.suppress(NoSuchSession):  # it has ended: there is only its output
+        with _unless_ended():  # then there is only its output
             self.echo = self.getecho()
         self.closed = False
         self.terminated = False
@@ -231,7 +231,7 @@ class SessionSpawn(_Base):
 
     def kill(self, sig: int) -> None:
         """A signal to the program."""
-        with contextlib.suppress(NoSuchSession):
+        with _unless_ended():
             self._client.control(self._session.id, "signal", signal=int(sig))
 
     def terminate(self, force: bool = False) -> bool:
@@ -325,6 +325,16 @@ class SessionSpawn(_Base):
     def _check_open(self) -> None:
         if self.closed:
             raise ValueError("I/O operation on closed file.")
+
+
+@contextlib.contextmanager
+def _unless_ended() -> Iterator[None]:
+    """A program may end at any moment, also while something is asked about it."""
+    try:
+        yield
+    except OrchctlError as error:
+        if not isinstance(error, NoSuchSession) and error.code != "session-ended":
+            raise
 
 
 def _check_blocking(asynchronous: object) -> None:

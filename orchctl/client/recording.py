@@ -38,14 +38,23 @@ class Recording:
         self._time: float | None = None
 
     def take(self, piece: Chunk | Gap, stream: OutputReading) -> Iterator[bytes]:
-        """What a piece becomes; the stream knows when it came."""
+        """What a piece becomes; the stream knows when it came, and which lines were typed for commands."""
         time = self._time = stream.time_of_next if stream.time_of_next is not None else self._time
         if isinstance(piece, Gap):
+            yield from self._rest(stream)
             if self._on_gap is not None:
                 self._on_gap(piece)
             yield self._form.gap(piece, time)
             return
-        rest = piece
+        for part in [piece] if stream.lines is None else stream.lines.feed(piece):
+            yield from self._chunk(part, stream)
+
+    def _rest(self, stream: OutputReading) -> Iterator[bytes]:
+        for part in [] if stream.lines is None else stream.lines.end():
+            yield from self._chunk(part, stream)
+
+    def _chunk(self, piece: Chunk, stream: OutputReading) -> Iterator[bytes]:
+        rest, time = piece, self._time
         while self._later and self._later[0].offset < piece.end:
             size = self._later.pop(0)
             at = max(0, size.offset - rest.offset)
@@ -55,9 +64,10 @@ class Recording:
             rest = Chunk(rest.offset + at, rest.data[at:])
         yield self._form.chunk(rest, time, stream.stream_of_next)
 
-    def end(self) -> bytes:
+    def end(self, stream: OutputReading | None = None) -> bytes:
         """What follows the last piece."""
-        return b"".join(self._form.resize(size, self._time) for size in self._later) + self._form.end()
+        held = b"".join(self._rest(stream)) if stream is not None else b""
+        return held + b"".join(self._form.resize(size, self._time) for size in self._later) + self._form.end()
 
 
 def record(
@@ -67,7 +77,12 @@ def record(
     recording = Recording(sizes, form, on_gap)
     for piece in stream:
         yield from recording.take(piece, stream)
-    yield recording.end()
+    yield recording.end(stream)
+
+
+def shows_commands(form: Form) -> bool:
+    """Whether a form is for people: then the commands' own text stands where lines were typed for them."""
+    return isinstance(form, Asciicast) or (isinstance(form, Bytes) and form.shows_commands)
 
 
 class Bytes:
@@ -75,6 +90,7 @@ class Bytes:
 
     def __init__(self, view: View | None = None) -> None:
         self._view = view or RawView()
+        self.shows_commands = not isinstance(self._view, RawView)
 
     def chunk(self, chunk: Chunk, time: float | None, stream: int) -> bytes:
         """As the view shows it."""

@@ -115,6 +115,11 @@ def _start(root: Root) -> None:
     """In a scope of its own where that helps and works, else as our child's child."""
     from orchctl.client import scope
 
+    if not os.path.exists("/proc/self/stat"):  # without it no process of a session can be found, or proven gone
+        raise SupervisorUnreachable(
+            "the supervisor needs /proc, which is not mounted here; mount it with: mount -t proc proc /proc",
+            code="no-proc",
+        )
     os.close(_private(root.log))
     words, needed = scope.before(os.environ)
     word = _started(root, words, environment() | needed, scope.BEGIN_S) if words else None

@@ -22,6 +22,40 @@ def environment() -> dict[str, str]:
     return env
 
 
+def in_ci() -> bool:
+    """Whether this process runs in a continuous-integration job."""
+    from orchctl.core import ci
+
+    return ci.runs_in(os.environ)
+
+
+def terminal_viewer() -> str:
+    """The secret of whoever works in this terminal, as a viewer; empty without a controlling terminal.
+
+    It is the same in all that was started in the terminal and another in each other one: made from the device, the
+    session of processes that it controls, and when that session's leader was started, so that the next one to get the
+    same device is not taken for it.
+    """
+    try:
+        session, device = _stat("self")[3:5]
+        ticks = _stat(str(int(session)))[19]
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            boot = file.read().strip()
+    except (OSError, ValueError, IndexError):
+        return ""
+    if device == b"0":
+        return ""
+    import hashlib
+
+    return hashlib.blake2b(b"/".join((b"terminal", boot, device, session, ticks)), digest_size=16).hexdigest()
+
+
+def _stat(process: str) -> list[bytes]:
+    """Of /proc/PID/stat, from the state on."""
+    with open(f"/proc/{process}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
+
+
 def umask() -> int:
     """This process's file mode mask, read without changing it where the kernel shows it."""
     try:

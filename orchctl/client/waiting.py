@@ -83,6 +83,7 @@ class Waits(Keeping, Choosing):
             since_unix_s=since,
             since_input=not given,
             follow=True,
+            commands=True,
         )
         watching = Watching(self._connect, chosen, conditions, asked, quiet_s=quiet_s, look=self._one)
         return watching.run(first_only=first_only, timeout_s=timeout_s)
@@ -93,7 +94,9 @@ class Waits(Keeping, Choosing):
 
     def wait_for_output(self, session: str, pattern: str, *, timeout_s: float | None = None) -> re.Match[bytes]:
         """The first match in what the session wrote since its last input, or writes from now on."""
-        asked = messages.ReadOutput(session=session, own_manager=self._own_manager, since_input=True, follow=True)
+        asked = messages.ReadOutput(
+            session=session, own_manager=self._own_manager, since_input=True, follow=True, commands=True
+        )
         return search(OutputStream(asked, self._lend_where_some, timeout_s=timeout_s), pattern)
 
     def expect(self, session: str, patterns: Sequence[str | bytes], *, timeout_s: float | None = None) -> Expected:
@@ -103,7 +106,9 @@ class Waits(Keeping, Choosing):
         """
         from orchctl.client.expecting import expect
 
-        asked = messages.ReadOutput(session=session, own_manager=self._own_manager, since_own_input=True, follow=True)
+        asked = messages.ReadOutput(
+            session=session, own_manager=self._own_manager, since_own_input=True, follow=True, commands=True
+        )
         return expect(OutputStream(asked, self._lend_where_some, timeout_s=timeout_s), patterns)
 
     def pexpect(self, session: str, **options: Any) -> SessionSpawn:

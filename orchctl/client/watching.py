@@ -75,6 +75,10 @@ class Watching:
         self._known = tuple(one for one in conditions if one not in outputs)
         self._sessions = {session.id: session for session in sessions}
         self._readers = {one.id: Reader(one, asked) for one in sessions if outputs}
+        for reader in self._readers.values():
+            from orchctl.core.typed_lines import TypedLines  # only conditions on output need it
+
+            reader.lines = TypedLines(silent=True)
         self._searches = {one.id: Search(outputs, terminal=one.backend == "pty") for one in sessions if outputs}
 
     def run(self, *, first_only: bool, timeout_s: float | None) -> Iterator[Happened]:
@@ -132,13 +136,13 @@ class Watching:
         reader, search = self._readers[session], self._searches[session]
         ended, piece = reader.take(item)
         if ended:
-            found = search.end()
+            found = search.feed(reader.rest()) or search.end()
             if found is None:
                 name = reader.session.name or session
                 raise NoSuchSession(f"the session {name} ended, and the pattern never matched", code="session-ended")
             return found
         if isinstance(piece, Chunk):
-            return search.feed(piece.data)
+            return search.feed(reader.shown(piece))
         if piece is not None:
             search.gap()
         return None

@@ -190,14 +190,45 @@ class AsyncAsking:
         if sessions and await self._nothing_there():
             raise NoSuchSession(f"no session {sessions[0]!r}; there is none at all")
 
-    async def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T:
+    async def _ask(
+        self,
+        request: messages.Request,
+        kind: type[T],
+        *,
+        timeout_s: float | None = None,
+        needs: str = "",
+        descriptor: int | None = None,
+    ) -> T:
+        if descriptor is not None:
+            return await self._hand_over(request, kind, descriptor, needs)
         named = getattr(request, "session", None)
         await self._expect_some(*((named,) if named else getattr(request, "sessions", ())))
 
         async def job(exchange: Exchange) -> T:
+            hello.require(exchange.hello, needs)
             return expect(await exchange.ask(request), kind)
 
         return await self._persist(job, timeout_s=timeout_s)
+
+    async def _hand_over(self, request: messages.Request, kind: type[T], descriptor: int, needs: str) -> T:
+        """Ask with a descriptor, which goes along again when the request is said again; on a connection of its own."""
+        patience = AsyncPatience()
+        while True:
+            connection = await self._lend()
+            try:
+                hello.require(connection.hello, needs)
+                answer = expect(await connection.answer_to(await connection.begin(request, descriptor)), kind)
+            except ConnectionLost as error:
+                connection.close()
+                self._say(f"{error.message}; asking again")
+                self._drop_idle()
+                await patience.spend(error)
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                self._take_back(connection)
+                return answer
 
     async def _pages(self, request: messages.Request, kind: type[P]) -> Sequence[P]:
         """An answer that comes in parts."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchctl import standing
@@ -13,11 +13,11 @@ from orchctl.client.aio.asking import AsyncAsking
 from orchctl.client.aio.connection import AsyncConnection
 from orchctl.client.aio.gathering import AsyncGathering
 from orchctl.client.aio.handle import AsyncSessionHandle
+from orchctl.client.aio.inputs import AsyncInputs
 from orchctl.client.aio.leasing import AsyncLeasing
 from orchctl.client.aio.looking import AsyncLooking
 from orchctl.client.aio.places import AsyncPlaces
 from orchctl.client.aio.supervising import AsyncSupervising
-from orchctl.client.client import PART_BYTES
 from orchctl.client.surroundings import current_directory, default_shell, soft_limits, start_ticks, umask
 from orchctl.core import manager
 from orchctl.errors import NoSuchSession
@@ -29,9 +29,12 @@ from orchctl.protocol import messages
 if TYPE_CHECKING:
     from orchctl.client.aio.streams import AsyncCommandStream
     from orchctl.client.exec import Options
+    from orchctl.client.handing import Stdin
 
 
-class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, AsyncLooking, AsyncLeasing, AsyncAgents):
+class AsyncClient(
+    AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, AsyncLooking, AsyncInputs, AsyncLeasing, AsyncAgents
+):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
     async def spawn(
@@ -58,6 +61,7 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
         permission: str | None = None,
         resume: str | None = None,
         prompt: str | None = None,
+        stdin: Stdin | None = None,
     ) -> AsyncSessionHandle:
         """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
 
@@ -66,12 +70,18 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
         command in the same directory, or `skip`, which gives that one whatever it runs. With `echo` false its
         terminal does not show what is typed, from the start.
 
+        `stdin` hands bytes, a file or a descriptor over, with its end; a shell takes it for a script, another run
+        reads /dev/null. `open` leaves the input to `send`, as on a terminal; `null` is /dev/null, the default on pipes.
+
         With the `backend` of a harness, or a `profile`, it is a conversation with an agent, begun or to `resume`;
         `permission` says what is done when the agent asks for one: `ask`, `allow` or `deny`.
         """
         import uuid
 
+        from orchctl.client.handing import stdin_of
+
         agent = backend not in (None, "pty", "pipe") or profile is not None
+        chosen = backend or ("" if agent else "pty" if pty else "pipe")
         bind_pid = self._bound(bind_pid)
         asked = messages.SpawnSession(
             session_id=str(uuid.uuid4()),
@@ -83,7 +93,7 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
             managed_by=manager.resolve(managed_by, self._own_manager),
             cols=size[0],
             rows=size[1],
-            backend=backend or ("" if agent else "pty" if pty else "pipe"),
+            backend=chosen,
             restart=restart,
             timeout_s=timeout_s,
             idle_s=idle_s,
@@ -102,7 +112,10 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
             resume=resume,
             prompt=prompt,
         )
-        told = await self._ask(asked, messages.OneSession)
+        with stdin_of(stdin, pipes=chosen == "pipe") as (word, descriptor):
+            asked = replace(asked, stdin=word)
+            needs = "" if descriptor is None else "stdin"
+            told = await self._ask(asked, messages.OneSession, needs=needs, descriptor=descriptor)
         return AsyncSessionHandle(
             self, told.session, is_new=told.session.id == asked.session_id, warnings=told.warnings
         )
@@ -110,34 +123,6 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
     async def session(self, text: str) -> AsyncSessionHandle:
         """A session that is there, by id, name, prefix or `@last`."""
         return AsyncSessionHandle(self, await self.info(text))
-
-    async def send(
-        self,
-        session: str,
-        data: bytes,
-        *,
-        enter: bool = False,
-        once: str | None = None,
-        viewer: str = "",
-        lease_wait_s: float = 0.0,
-    ) -> None:
-        """Type `data`, and Enter if asked; returns when the terminal has taken it. The same `once` is typed once.
-
-        Where somebody holds the lease, it is refused unless `viewer` is its holder's secret, or the lease becomes
-        free within `lease_wait_s`.
-        """
-        once = once or os.urandom(16).hex()
-        for part in range(0, max(1, len(data)), PART_BYTES):
-            asked = messages.SendInput(
-                session=session,
-                own_manager=self._own_manager,
-                data_b64=base64.b64encode(data[part : part + PART_BYTES]).decode("ascii"),
-                once=f"{once}/{part}",
-                enter=enter and part + PART_BYTES >= len(data),
-                viewer=viewer,
-                lease_wait_s=lease_wait_s,
-            )
-            await self._ask(asked, messages.Done)
 
     async def exec(
         self,
@@ -199,15 +184,22 @@ class AsyncClient(AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, As
         asked = messages.DetachCommand(session=session, exec_id=exec_id, own_manager=self._own_manager)
         await self._ask(asked, messages.Done)
 
+    async def interrupt_command(self, session: str, exec_id: str, *, detach: bool = False) -> str:
+        """Take a command out of the queue (`withdrawn`), or, once it has begun, interrupt it (`interrupted`).
+
+        With `detach` a command that has begun goes on without anybody waiting for it (`detached`). One that has ended
+        is `over`. The interrupt reaches no other command.
+        """
+        asked = messages.InterruptCommand(
+            session=session, exec_id=exec_id, own_manager=self._own_manager, detach=detach
+        )
+        return (await self._ask(asked, messages.CommandInterrupted)).outcome
+
     async def history(self, session: str) -> Sequence[Command]:
         """The commands run in a session's shell, oldest first."""
         await self._expect_some(session)
         asked = messages.GetHistory(session=session, own_manager=self._own_manager)
         return [one for page in await self._pages(asked, messages.SomeCommands) for one in page.commands]
-
-    async def interrupt(self, session: str) -> None:
-        """What Ctrl-C does in that terminal."""
-        await self._ask(messages.InterruptSession(session=session, own_manager=self._own_manager), messages.Done)
 
     async def control(
         self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0), viewer: str = ""

@@ -61,10 +61,10 @@ class AsyncConnection:
         """The one answer to `request`."""
         return await self.answer_to(await self.begin(request))
 
-    async def begin(self, request: Request) -> int:
-        """Send `request`; its number."""
+    async def begin(self, request: Request, descriptor: int | None = None) -> int:
+        """Send `request`, and a descriptor with it if it names one; its number."""
         self._number += 1
-        await self._send(codec.encode_request(self._number, request))
+        await self._send(codec.encode_request(self._number, request), descriptor)
         return self._number
 
     async def answer_to(self, number: int) -> Answer:
@@ -93,10 +93,13 @@ class AsyncConnection:
             pass
         return found
 
-    async def _send(self, data: bytes) -> None:
+    async def _send(self, data: bytes, descriptor: int | None = None) -> None:
         left = memoryview(data)
         while left:
             try:
+                if descriptor is not None:  # with the first byte, wherever the kernel cuts the rest
+                    socket.send_fds(self._socket, [left[:1]], [descriptor], socket.MSG_NOSIGNAL)
+                    left, descriptor = left[1:], None
                 left = left[self._socket.send(left, socket.MSG_NOSIGNAL) :]
             except BlockingIOError:
                 await self._writable()

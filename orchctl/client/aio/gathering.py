@@ -133,6 +133,7 @@ class AsyncGathering(AsyncWaits):
         ended_too: bool = True,
         quiet_s: float | None = None,
         stories: bool = False,
+        commands: bool = False,
     ) -> AsyncSeveralOutputs:
         """The logs of several sessions as one iterator; with `follow`, new members of the selection join.
 
@@ -148,6 +149,7 @@ class AsyncGathering(AsyncWaits):
             until_offset=until_offset,
             follow=follow,
             times=times,
+            commands=commands,
         )
 
         def reader(session: Session, asked: messages.ReadOutput) -> Reader:

@@ -75,6 +75,10 @@ class AsyncSessionHandle:
         """Type into it."""
         await self._client.send(self.id, data, once=once)
 
+    async def send_eof(self, *, once: str | None = None) -> None:
+        """End its input, if it is on pipes."""
+        await self._client.send_eof(self.id, once=once)
+
     async def interrupt(self) -> None:
         """What Ctrl-C does there."""
         await self._client.interrupt(self.id)

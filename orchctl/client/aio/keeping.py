@@ -44,12 +44,15 @@ class AsyncKeeping(ABC):
         snapshot: bool = False,
         credit_bytes: int | None = None,
         raw: bool = False,
+        commands: bool = False,
     ) -> AsyncOutputStream:
         """The log from `offset`, from the Unix time `since`, its last `lines`, or all of it.
 
         With `follow`, until the session is closed; in any case no further than `until`. With `snapshot` it begins now,
         and its `screen()` is what the terminal shows. With `credit_bytes`, no more than that is on its way at a time.
         `raw`: of a conversation with an agent not the transcript, but the bytes of the server that holds it.
+        Chunks are as they are in the log. With `commands`, the stream's `shown(chunk)` is for people: where the shell
+        shows the line that was typed for an exec, it has the command's own text.
         """
         asked = messages.ReadOutput(
             session=session,
@@ -64,6 +67,7 @@ class AsyncKeeping(ABC):
             snapshot=snapshot,
             credit_bytes=credit_bytes,
             raw=raw,
+            commands=commands,
         )
         return AsyncOutputStream(asked, self._lend_where_some, only=stream)
 

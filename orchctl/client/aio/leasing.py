@@ -18,9 +18,10 @@ class AsyncLeasing(ABC):
     @abstractmethod
     async def _ask(self, request: messages.Request, kind: type[T], *, timeout_s: float | None = None) -> T: ...
 
-    async def lease(self, session: str) -> messages.LeaseState:
-        """Who may type, and who looks on."""
-        return await self._ask(messages.GetLease(session=session, own_manager=self._own_manager), messages.LeaseState)
+    async def lease(self, session: str, *, viewer: str = "") -> messages.LeaseState:
+        """Who may type, whether that is this viewer, and who looks on."""
+        asked = messages.GetLease(session=session, own_manager=self._own_manager, viewer=viewer)
+        return await self._ask(asked, messages.LeaseState)
 
     async def take_lease(
         self,

@@ -25,6 +25,7 @@ class Line:
 
     def __init__(self, connection: AsyncConnection, forget: Callable[[Line], None]) -> None:
         self._socket, self._decoder, frames = connection.give_up()
+        self.hello = connection.hello
         self._forget = forget
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._socket, self._readable)
@@ -128,6 +129,7 @@ class Exchange:
 
     def __init__(self, line: Line) -> None:
         self._line = line
+        self.hello = line.hello
         self._numbers: list[int] = []
 
     async def ask(self, request: Request) -> Answer:

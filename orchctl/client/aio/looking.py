@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchctl.client.aio.choosing import AsyncChoosing
 from orchctl.client.aio.keeping import AsyncKeeping
-from orchctl.client.recording import Recording
+from orchctl.client.recording import Recording, shows_commands
 from orchctl.client.searching import Finding, SearchReading
 from orchctl.client.worker import READ_BYTES, command_line
 from orchctl.core.findings import Decoder
@@ -109,11 +109,11 @@ class AsyncLooking(AsyncKeeping, AsyncChoosing):
     ) -> AsyncIterator[bytes]:
         """What a session has written, in one of the forms of `client.recording`."""
         recording = Recording(await self.sizes(session), form, on_gap)
-        stream = self.output(session, times=True)
+        stream = self.output(session, times=True, commands=shows_commands(form))
         async for piece in stream:
             for data in recording.take(piece, stream):
                 yield data
-        yield recording.end()
+        yield recording.end(stream)
 
 
 async def _answer(action: str, asked: Mapping[str, Any]) -> Any:

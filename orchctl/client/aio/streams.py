@@ -18,6 +18,7 @@ from orchctl.client.events import EventReading
 from orchctl.client.exec import Collection, CommandReading, Options
 from orchctl.client.output import OutputReading, PatternSearch
 from orchctl.client.story import Ending, asked_of
+from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import BadInput, PeerBroke, TimedOut
 from orchctl.model.command import Result
 from orchctl.model.screen import Screen
@@ -214,7 +215,7 @@ class AsyncCommandStream(CommandReading, _Iteration[tuple[int, bytes]]):
     async def _begin_on(self, connection: AsyncConnection) -> int:
         for part in self._spools:
             await connection.ask(part)
-        return await connection.begin(self._asked)
+        return await connection.begin(self._ask_again())
 
     def _pieces(self, item: Answer | Data) -> Iterator[tuple[int, bytes]]:
         if piece := self._hear(item):
@@ -233,8 +234,9 @@ class AsyncCommandStream(CommandReading, _Iteration[tuple[int, bytes]]):
 async def search(stream: AsyncOutputStream, pattern: str) -> re.Match[bytes]:
     """The first match in the text of a stream."""
     wanted = PatternSearch(pattern)
+    stream.lines = TypedLines(silent=True)
     async for piece in stream:
-        if isinstance(piece, Chunk) and (found := wanted.feed(piece.data)):
+        if isinstance(piece, Chunk) and (found := wanted.feed(stream.shown(piece))):
             stream.close()
             return found
     return wanted.end()

@@ -14,6 +14,7 @@ from orchctl.client.expecting import Expecting
 from orchctl.client.views import RawView, TextView, View
 from orchctl.client.watching import Search
 from orchctl.core import waiting
+from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
@@ -71,6 +72,7 @@ class AsyncWaits(AsyncKeeping, AsyncChoosing):
             since_unix_s=since,
             since_input=not given,
             follow=True,
+            commands=True,
         )
         chosen = await self.select(Selection(sessions=tuple(sessions)), ended_too=True)
         loop = asyncio.get_running_loop()
@@ -95,7 +97,9 @@ class AsyncWaits(AsyncKeeping, AsyncChoosing):
 
     async def wait_for_output(self, session: str, pattern: str, *, timeout_s: float | None = None) -> re.Match[bytes]:
         """The first match in what the session wrote since its last input, or writes from now on."""
-        asked = messages.ReadOutput(session=session, own_manager=self._own_manager, since_input=True, follow=True)
+        asked = messages.ReadOutput(
+            session=session, own_manager=self._own_manager, since_input=True, follow=True, commands=True
+        )
         return await search(AsyncOutputStream(asked, self._lend_where_some, timeout_s=timeout_s), pattern)
 
     async def expect(
@@ -105,15 +109,18 @@ class AsyncWaits(AsyncKeeping, AsyncChoosing):
 
         Our last input is that of this client's manager; if it is not known, anybody's.
         """
-        asked = messages.ReadOutput(session=session, own_manager=self._own_manager, since_own_input=True, follow=True)
+        asked = messages.ReadOutput(
+            session=session, own_manager=self._own_manager, since_own_input=True, follow=True, commands=True
+        )
         expecting, view = Expecting(patterns), None
         stream = AsyncOutputStream(asked, self._lend_where_some, timeout_s=timeout_s)
+        stream.lines = TypedLines(silent=True)
         async for piece in stream:
             view = view or _view(stream.session)
-            if isinstance(piece, Chunk) and (found := expecting.feed(view.feed(piece.data))) is not None:
+            if isinstance(piece, Chunk) and (found := expecting.feed(view.feed(stream.shown(piece)))) is not None:
                 stream.close()
                 return found
-        if view is not None and (found := expecting.feed(view.end())) is not None:
+        if view is not None and (found := expecting.feed(view.feed(stream.rest()) + view.end())) is not None:
             return found
         raise NoSuchSession("the session ended, and none of the patterns came", code="session-ended")
 
@@ -153,16 +160,17 @@ class AsyncWaits(AsyncKeeping, AsyncChoosing):
 
         wanted = Search(outputs, terminal=session.backend == "pty")
         stream = AsyncOutputStream(replace(asked, session=session.id), self._lend_where_some)
+        stream.lines = TypedLines(silent=True)
         found = None
         async for piece in stream:
             if isinstance(piece, Chunk):
-                found = wanted.feed(piece.data)
+                found = wanted.feed(stream.shown(piece))
             else:
                 wanted.gap()
             if found is not None:
                 stream.close()
                 break
-        found = found or wanted.end()
+        found = found or wanted.feed(stream.rest()) or wanted.end()
         if found is None:
             name = session.name or session.id
             raise NoSuchSession(f"the session {name} ended, and the pattern never matched", code="session-ended")
