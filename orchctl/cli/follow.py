@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from orchctl.client.output import OutputStream
 
 
-def choose_view(*, raw: bool, plain: bool = False) -> View:
-    """Raw or plain if asked; else safe on a terminal, text into a pipe."""
+def choose_view(*, raw: bool, plain: bool = False, live: bool = True) -> View:
+    """Raw or plain if asked; else safe on a terminal, text into a pipe. What is not live comes in whole lines."""
     if raw:
         return RawView()
     if plain:
         from orchctl.client.views import PlainView
 
         return PlainView()
-    return SafeView() if os.isatty(1) else TextView()
+    return SafeView(live=live) if os.isatty(1) else TextView()
 
 
 def show(stream: OutputStream, view: View, *, until: int | None = None) -> None:
@@ -35,18 +35,20 @@ def show(stream: OutputStream, view: View, *, until: int | None = None) -> None:
         view = _fitting(stream, view)
         if isinstance(piece, Chunk):
             data = piece.data if until is None else piece.data[: max(0, until - piece.offset)]
-            write_all(1, view.feed(data))
+            write_all(1, view.feed(stream.shown(Chunk(piece.offset, data))))
             if until is not None and piece.end >= until:
                 stream.close()
                 break
         elif isinstance(piece, Gap):
-            write_all(1, view.end())
+            write_all(1, view.feed(stream.rest()) + view.end())
             say_gap(piece)
-    write_all(1, view.end())
+    write_all(1, view.feed(stream.rest()) + view.end())
 
 
 def _fitting(stream: OutputStream, view: View) -> View:
     """A session without a terminal has nothing to undo."""
+    if isinstance(view, SafeView):
+        view.program = stream.program
     plain = stream.session is not None and stream.session.backend != "pty"
     return RawView() if plain and isinstance(view, TextView) else view
 
@@ -62,13 +64,13 @@ def show_with_times(stream: OutputStream, view: View) -> None:
             continue
         view = _fitting(stream, view)
         front = f"{clock(stream.time_of_next)} ".encode()
-        text = view.feed(piece.data)
+        text = view.feed(stream.shown(piece))
         *lines, rest = text.split(b"\n")
         begun = [line if number == 0 and not at_start else front + line for number, line in enumerate(lines)]
         rest = front + rest if rest and (lines or at_start) else rest
         write_all(1, b"\n".join([*begun, rest]))
         at_start = text.endswith(b"\n") if text else at_start
-    write_all(1, view.end())
+    write_all(1, view.feed(stream.rest()) + view.end())
 
 
 def say_gap(gap: Gap, name: str = "") -> None:
@@ -81,7 +83,7 @@ def stay(client: Client, session: str, *, visible: bool) -> tuple[Session, int]:
     """The session when it is closed, and the exit code to end with; its output on the way if `visible`."""
     with PassOn(client, session) as interrupts:
         if visible:
-            show(client.output(session, follow=True), choose_view(raw=False))
+            show(client.output(session, follow=True, commands=True), choose_view(raw=False))
         ended = client.wait(session)
     if interrupts.happened and ended.signal == signal.SIGINT:
         end_by_signal(signal.SIGINT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from orchctl.cli.colour import paint
-from orchctl.client.views import visible
+from orchctl.client.safe import within_line
 from orchctl.model.search import Count, Line
 from orchctl.model.session import Session
 
@@ -52,19 +52,20 @@ class Shown:
         for span in line.spans if self._painted else ():
             start, end = (_whole(text, max(place, at)) for place in span)
             before, match = (part.decode(errors=encoding) for part in (text[at:start], text[start:end]))
+            shown += self._safe(before, worn) + _MATCH + self._bare(match) + _PLAIN
             worn += _COLOUR.findall(before + match)
-            worn = [] if worn and worn[-1] in _RESETS else worn
-            shown += self._safe(before) + _MATCH + self._bare(match) + _PLAIN + "".join(worn[-_WORN:])
+            worn = [] if worn and worn[-1] in _RESETS else worn[-_WORN:]
             at = end
-        shown += self._safe(text[at:].decode(errors=encoding))
+        shown += self._safe(text[at:].decode(errors=encoding), worn)
         shown += _PLAIN if "\x1b[" in shown else ""
         return shown.encode("utf-8", "surrogateescape")
 
-    def _safe(self, text: str) -> str:
-        return visible(text) if self._terminal else text
+    def _safe(self, text: str, worn: list[str]) -> str:
+        text = "".join(worn) + text
+        return within_line(text) if self._terminal else text
 
     def _bare(self, text: str) -> str:
-        return self._safe(_COLOUR.sub("", text))
+        return self._safe(_COLOUR.sub("", text), [])
 
 
 def _whole(text: bytes, at: int) -> int:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from orchctl.cli.colour import PREFIXES, paint
 from orchctl.cli.moments import clock
 from orchctl.client.output import write_all
-from orchctl.client.views import RawView, TextView, View
+from orchctl.client.several import Reader
+from orchctl.client.views import RawView, SafeView, TextView, View
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk
 
@@ -44,12 +45,16 @@ class Prefixed:
     def take(self, reader: AnyReader, chunk: Chunk) -> None:
         """Show the lines that it ends."""
         member = self._member(reader.session)
-        self._show(reader, member, member.view.feed(chunk.data))
+        if isinstance(member.view, SafeView) and isinstance(reader, Reader):
+            member.view.program = reader.program
+        data = reader.shown(chunk) if isinstance(reader, Reader) else chunk.data
+        self._show(reader, member, member.view.feed(data))
 
     def end(self, reader: AnyReader) -> None:
         """Show what is left of it."""
         member = self._member(reader.session)
-        self._show(reader, member, member.view.end())
+        rest = reader.rest() if isinstance(reader, Reader) else b""
+        self._show(reader, member, member.view.feed(rest) + member.view.end())
         self._flush(reader, member)
 
     def silence(self, readers: list[AnyReader]) -> None:

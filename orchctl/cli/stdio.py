@@ -38,6 +38,13 @@ def end_with_reader(fd: int = 1) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def give_up_stdin() -> None:
+    """It is another's now: whoever writes to it hears when that one has gone, and not only when we have."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+
+
 def give_up_stdout() -> None:
     """What is still held for it goes nowhere; or else Python would try once more at its end, and say so."""
     null = os.open(os.devnull, os.O_WRONLY)

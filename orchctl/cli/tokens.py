@@ -8,14 +8,21 @@ from typing import Any, TypeVar
 import click
 
 from orchctl.cli.app import DURATION
+from orchctl.client.surroundings import terminal_viewer
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def lease_option(command: F) -> F:
-    """`--lease TOKEN`, or what `ORCHCTL_LEASE` says."""
+    """`--lease TOKEN`, or what `ORCHCTL_LEASE` says, else whoever works in this terminal."""
     found: F = click.option(
-        "--lease", "viewer", envvar="ORCHCTL_LEASE", default="", metavar="TOKEN", help="What 'lease take' printed."
+        "--lease",
+        "viewer",
+        envvar="ORCHCTL_LEASE",
+        default="",
+        callback=lambda _, __, given: given or terminal_viewer(),
+        metavar="TOKEN",
+        help="What 'lease take' printed; not needed in the terminal it ran in.",
     )(command)
     return found
 

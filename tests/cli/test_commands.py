@@ -104,12 +104,13 @@ def _on_a_terminal(world: World, *words: str) -> str:
 
 
 def test_hostile_output_and_names_reach_a_terminal_as_text_and_colour_only(world: World) -> None:
-    nasty = "\033]0;owned\007\033[6n\033[31mred\033[0m\033]52;c;ZXZpbA==\007\033Pq\033\\\r\u009b5n\u202eabc"
+    nasty = "\033]0;owned\007\033[6n\033[31mred\033[0m\033]52;c;ZXZpbA==\007\033Pq\033\\\u009b5n\u202eabc"
     session = world.ok("spawn", "--wait", "printf", "%s\n", nasty)
     shown = _on_a_terminal(world, "tail", session)
     assert "\x1b[31mred\x1b[0m" in shown
     assert re.sub(r"\x1b\[[0-9;]*m|\r\n", "", shown).isprintable()
-    assert "^[]0;owned^G" in shown
+    assert "^[]52;c;ZXZpbA==^G^[Pq^[\\" in shown
+    assert "owned" not in shown
     listed = _on_a_terminal(world, "list", "-a")
     assert re.sub(r"\x1b\[[0-9;]*m|\r\n", "", listed).isprintable()
     assert "[6n" in listed

@@ -62,6 +62,7 @@ OURS_FOR_LIST = {
     "orchctl.client.gathering",
     "orchctl.client.handle",
     "orchctl.client.keeping",
+    "orchctl.client.inputs",
     "orchctl.client.leasing",
     "orchctl.client.looking",
     "orchctl.client.output",

@@ -22,7 +22,7 @@ from tests.world import World
 
 # printed in another form, which has a shape of its own: `result` and `tail`
 OTHERWISE = {"Selection", "Search", "Line", "Count", "Size", "Result", "Chunk", "Gap", "Limits", "Painting"}
-OTHERWISE |= {"Agent", "Profile"}
+OTHERWISE |= {"Agent", "Profile", "CommandWait"}
 HAPPENINGS = "orchctl.model.happening"  # printed as events, which have shapes of their own
 STREAMS = {"tail", "events", "search", "audit", "supervisor logs"}
 
@@ -118,7 +118,7 @@ def test_a_wrong_value_is_refused(world: World) -> None:
 def test_sessions_and_what_is_done_to_them(world: World) -> None:
     _said(world, "spawn", "--name", "db", "sleep", "1000")
     _said(world, "spawn", "--wait", "sh", "-c", "exit 3", status=3)
-    _said(world, "spawn", "--no-pty", "--name", "pipe", "--timeout", "1h", "cat")
+    _said(world, "spawn", "--no-pty", "--stdin=open", "--name", "pipe", "--timeout", "1h", "cat")
     assert [one["name"] for one in _said(world, "list")] == ["db", "pipe"]
     assert len(_said(world, "list", "-a")) == 3
     _said(world, "info", "db")

@@ -24,8 +24,9 @@ def attach_command(app: App, session: str, read_only: bool, take: bool, detach_k
     The first key takes the right to type, the lease, if nobody has it; after 30 s without a key it is
     free again, so a silent viewer keeps nobody out. While another has it, what you type is dropped, and a
     line at the top says so; Ctrl-\\ Ctrl-T takes it over. The session's terminal gets the size of yours
-    while you may type. The supervisor may die and come back meanwhile. A Ctrl-\\ alone reaches the program
-    after a second, or with the next key.
+    while you may type. Commands that others run by exec are shown as they were given. The supervisor
+    may die and come back meanwhile. A Ctrl-\\ alone reaches the program after a second, or with the next
+    key.
 
     \b
     orchctl attach work

@@ -12,12 +12,14 @@ import click
 
 from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
 from orchctl.cli.forms import Form, forms
-from orchctl.cli.interrupts import PassOn, end_by_signal
+from orchctl.cli.interrupts import Leaving, PassOn, end_by_signal
 from orchctl.cli.tokens import lease_option, lease_wait_option
+from orchctl.cli.waiting_line import WaitingLine
 from orchctl.cli.words import leading_options
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.client.output import write_all
 from orchctl.client.views import RawView, SafeView, View
+from orchctl.errors import Conflict
 from orchctl.model.command import CommandStatus, Result
 from orchctl.model.values import to_plain
 
@@ -42,7 +44,7 @@ class ExecCommand(click.Command):
 @click.option("-e", "--env", multiple=True, callback=environment, metavar="K=V", help="Set for this command alone.")
 @click.option("--stdin", "with_stdin", is_flag=True, help="Hand over our stdin; without it, it has /dev/null.")
 @click.option("--tty-stdin", is_flag=True, help="Leave it the terminal to read from.")
-@click.option("--pipe", is_flag=True, help="stdout and stderr apart, and byte for byte.")
+@click.option("--pipe", is_flag=True, help="Give it two pipes: stdout and stderr apart, and byte for byte.")
 @click.option("--raw", is_flag=True, help="The terminal's bytes, newlines as the terminal made them.")
 @click.option("--timeout", "timeout_s", type=DURATION, metavar="D", help="Interrupt it after this long; exit 124.")
 @click.option(
@@ -71,14 +73,19 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form
 
     One word is shell text; several are a command and its arguments, which arrive unchanged. It
     returns the moment the command ends. Variables, directory and functions stay for the next one.
-    Commands sent to one session at the same time run one after another.
+    Commands sent to one session at the same time run one after another. Ctrl-C goes to the command;
+    before the command has begun, it only takes this exec out of the queue.
 
     \b
     orchctl exec work 'cd /srv && make'
     orchctl exec work grep 'a b' file
     orchctl exec work --timeout 30s --script build.sh
+    orchctl exec work --pipe 'make' >out.txt 2>errors.txt
     generate | orchctl exec work -
     orchctl exec agent 'now write a test for it'
+
+    With --pipe, what a background job writes after the command's end is discarded. A command that
+    cannot store its output because the disk is full waits for room, and exec says so.
 
     In a session with an agent, COMMAND is a prompt; what the agent says is shown until its turn ends.
 
@@ -108,12 +115,20 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form
     what = _command(command, given["text"], given["script"])
     with app.client() as client:
         stream = client.run(session, what, options)
-        with PassOn(client, session, lambda other: other.detach(session, stream.exec_id)) as interrupts:
-            if form.as_json or form.template is not None:
-                result = collect(stream, limit_bytes=given["max_output"])
-                form.one(_told(result))
-            else:
-                result = _show(stream, limit=given["max_output"], quiet=form.quiet)
+        leaving = Leaving(stream)
+        interrupts = PassOn(client, session, first=leaving.interrupt, leave=leaving.leave)
+        leaving.end = interrupts.end
+        try:
+            with WaitingLine(stream, quiet=form.quiet), interrupts:
+                if form.as_json or form.template is not None:
+                    result = collect(stream, limit_bytes=given["max_output"])
+                    form.one(_told(result))
+                else:
+                    result = _show(stream, limit=given["max_output"], quiet=form.quiet)
+        except Conflict as error:
+            if error.code == "withdrawn" and interrupts.happened:
+                end_by_signal(signal.SIGINT)
+            raise
     if interrupts.happened and result.exit_code == 128 + signal.SIGINT:
         end_by_signal(signal.SIGINT)
     return _exit(result, quiet=not form.words)
@@ -173,6 +188,8 @@ def _exit(result: Result, *, quiet: bool) -> int:
     if command.status is CommandStatus.TIMEOUT and not quiet:
         what = "turn was interrupted" if command.completion == "turn" else "command was ended"
         click.echo(f"orchctl: the {what} after {command.duration_s:.1f} s", err=True)
+        if command.error:
+            click.echo(f"orchctl: {command.error}", err=True)
     if command.status is CommandStatus.RUNNING:
         if not quiet:
             click.echo(command.number)

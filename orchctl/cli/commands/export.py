@@ -36,8 +36,8 @@ def export_command(app: App, session: str, shape: str, path: str | None, form: F
     \b
     asciicast  a recording with times and resizes, which asciinema and its players play
     raw        the bytes as the program wrote them to its terminal
-    text       the same with newlines as newlines and without our marks
-    jsonl      one object a chunk, with its offset and its time; resizes and gaps too
+    text       the same with newlines as newlines and without our marks; commands run by exec as they were given
+    jsonl      one object a chunk, as it is in the log, with its offset and its time; resizes and gaps too
 
     What is no longer kept is named on stderr. With -o the file is there when it is whole. With --json, which needs
     -o, one object that says what was written.
@@ -82,7 +82,7 @@ def _shape(name: str, session: Session, *, to_stdout: bool) -> recording.Form:
         return recording.Lines(session)
     if name == "raw":
         return recording.Bytes()
-    view = choose_view(raw=False) if to_stdout else TextView()
+    view = choose_view(raw=False, live=False) if to_stdout else TextView()
     return recording.Bytes(view if session.backend == "pty" or isinstance(view, SafeView) else RawView())
 
 

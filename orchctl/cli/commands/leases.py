@@ -19,6 +19,8 @@ from orchctl.model.lease import Lease, Viewer
 def lease_command() -> None:
     """Say who may type into a session. While somebody holds its lease, others may only look on.
 
+    Its holder is who has the token, and everything that runs in the terminal where the lease was taken.
+
     \b
     orchctl lease show work
     token=$(orchctl lease take --ttl 5m work); orchctl send work --lease "$token" hello
@@ -29,11 +31,12 @@ def lease_command() -> None:
 
 
 @lease_command.command("show")
+@lease_option
 @click.argument("session")
 @forms
 @pass_app
-def show_command(app: App, session: str, form: Form) -> None:
-    """Show who holds SESSION's lease, and who is attached.
+def show_command(app: App, session: str, viewer: str, form: Form) -> None:
+    """Show who holds SESSION's lease, whether that is you, and who is attached.
 
     \b
     orchctl lease show work
@@ -43,8 +46,8 @@ def show_command(app: App, session: str, form: Form) -> None:
     Exit codes: 0; 2 usage; 3 no such session; 8 no supervisor answers.
     """
     with app.client() as client:
-        state = client.lease(session)
-    form.one(state, lambda: _show(state.lease, state.viewers))
+        state = client.lease(session, viewer=viewer)
+    form.one(state, lambda: _show(state.lease, state.viewers, yours=state.yours))
 
 
 @lease_command.command("take")
@@ -58,11 +61,12 @@ def show_command(app: App, session: str, form: Form) -> None:
 def take_command(app: App, session: str, ttl_s: float, force: bool, wait_s: float, viewer: str, form: Form) -> None:
     """Keep others from typing into SESSION, and print the token that lets you.
 
-    It ends after --ttl, or with 'lease release'. With a token that you have already, it lasts that long from now on.
+    It ends after --ttl, or with 'lease release'. With a token that you have already, or in the terminal
+    that has it, it lasts that long from now on. Commands in the same terminal need no token.
 
     \b
-    export ORCHCTL_LEASE=$(orchctl lease take work --ttl 10m)
-    orchctl exec work make && orchctl lease release work
+    orchctl lease take work && orchctl exec work make; orchctl lease release work
+    export ORCHCTL_LEASE=$(orchctl lease take work --ttl 10m)      for scripts without a terminal
 
     \b
     Exit codes: 0; 2 usage; 3 no such session, or it has ended; 5 somebody else holds it;
@@ -82,7 +86,7 @@ def take_command(app: App, session: str, ttl_s: float, force: bool, wait_s: floa
 @forms
 @pass_app
 def release_command(app: App, session: str, viewer: str, form: Form) -> None:
-    """Let go of SESSION's lease, which --lease or ORCHCTL_LEASE holds.
+    """Let go of SESSION's lease, which this terminal, --lease or ORCHCTL_LEASE holds.
 
     \b
     orchctl lease release work
@@ -125,12 +129,12 @@ def terminal() -> str | None:
 
 def _token(viewer: str) -> str:
     if not viewer:
-        raise click.UsageError("Give the token: --lease TOKEN, or ORCHCTL_LEASE.")
+        raise click.UsageError("Give the token, because there is no terminal: --lease TOKEN, or ORCHCTL_LEASE.")
     return viewer
 
 
-def _show(lease: Lease | None, viewers: tuple[Viewer, ...]) -> None:
-    click.echo(one_line(lease_of(lease)))
+def _show(lease: Lease | None, viewers: tuple[Viewer, ...], *, yours: bool) -> None:
+    click.echo(one_line(lease_of(lease)) + (" (yours)" if yours else ""))
     for viewer in viewers:
         reads = " looks on" if viewer.read_only else ""
         at = f" at {viewer.terminal}" if viewer.terminal else ""

@@ -24,7 +24,7 @@ def screen_command(app: App, session: str, shape: str, form: Form) -> None:
 
     One line for each row. The output of its newest run is played to a terminal emulator, in the sizes that the
     terminal had, by a process of its own. As json there are also the cursor, the size, whether the alternate screen is
-    on, and the title. It needs an extra of the package: pip install 'orchctl[screen]'.
+    on, and the title. It needs the optional terminal emulator; 'orchctl doctor' prints the command that installs it.
 
     \b
     orchctl screen editor

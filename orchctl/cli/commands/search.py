@@ -45,9 +45,9 @@ def search_command(app: App, /, pattern: str, selection: Selection, form: Form, 
 
     PATTERN is a regular expression in the syntax of Python's re: \\d \\s \\w, a|b, x{2,3}; with -F it is text. It is
     looked for in each line by itself, and bytes are compared: a dot is one byte. Lines are those that 'orchctl tail
-    -n all' shows into a pipe; their numbers count from the first that is kept. Unless one session is named, its name
-    is in front of each line. Lines over 4 MiB are searched in pieces of that size, and the first piece that matches
-    is shown. What is no longer kept is named on stderr.
+    -n all' shows into a pipe, with commands run by exec as they were given; their numbers count from the first
+    that is kept. Unless one session is named, its name is in front of each line. Lines over 4 MiB are searched in
+    pieces of that size, and the first piece that matches is shown. What is no longer kept is named on stderr.
 
     The search runs in a process of its own, which reads the logs: nobody else waits for it, and Ctrl-C ends it.
     With --json, one object a line; spans count characters of text, or bytes where text_b64 stands in its place.

@@ -28,6 +28,7 @@ _PASTE_MODE = re.compile(rb"\x1b\[\?2004([hl])")
 @click.option("--paste", is_flag=True, help="As a paste: marked as one if the program asked for that.")
 @click.option("--stdin", "with_stdin", is_flag=True, help="Type what comes on stdin, byte for byte.")
 @click.option("--hex", "as_hex", is_flag=True, help="TEXT is bytes in hexadecimal, such as '1b 5b 41'.")
+@click.option("--eof", is_flag=True, help="End the input of a session on pipes, after all of that.")
 @click.option("--once", metavar="ID", help="Typed once, however often it is sent with this id.")
 @lease_option
 @lease_wait_option
@@ -44,6 +45,7 @@ def send_command(
     paste: bool,
     with_stdin: bool,
     as_hex: bool,
+    eof: bool,
     once: str | None,
     viewer: str,
     lease_wait_s: float,
@@ -61,14 +63,18 @@ def send_command(
     orchctl send menu --no-enter q
     orchctl send editor --key Escape --key C-x
     orchctl send work --paste --stdin < patch.diff
+    orchctl send sorter --stdin --eof < words     after 'spawn --name sorter --no-pty --stdin=open sort'
+
+    A session on pipes takes input only if it was started with --stdin=open, and until --eof. A terminal has
+    no end: there --key C-d presses the key that a program in line mode takes for one.
 
     \b
     Exit codes: 0 typed; 2 usage; 3 no such session, or it has ended; 5 not all could be
-    typed, or somebody else holds the lease; 8 no supervisor answers.
+    typed, its input has ended, or somebody else holds the lease; 8 no supervisor answers.
     """
     if bool(text) + with_stdin > 1 or (as_hex and not text):
         raise click.UsageError("Give TEXT or --stdin; --hex is for TEXT.")
-    if not (text or keys or with_stdin):
+    if not (text or keys or with_stdin or eof):
         raise click.UsageError("There is nothing to type.")
     data = sys.stdin.buffer.read() if with_stdin else _bytes(text, as_hex=as_hex)
     enter = bool(text) and not (no_enter or as_hex)
@@ -83,6 +89,8 @@ def send_command(
         data += b"".join(keys)
         if data or enter:
             client.send(session, data, enter=enter, once=once, viewer=viewer, lease_wait_s=lease_wait_s)
+        if eof:
+            client.send_eof(session, once=once, viewer=viewer, lease_wait_s=lease_wait_s)
     form.one({"bytes": len(data)})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -11,6 +11,9 @@ from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, labels, p
 from orchctl.cli.at_work import own_size, work_in
 from orchctl.cli.follow import stay
 from orchctl.cli.forms import Form, forms
+from orchctl.cli.stdio import give_up_stdin
+from orchctl.cli.words import leading_options
+from orchctl.client.surroundings import in_ci
 from orchctl.errors import OrchctlError
 from orchctl.model.agent import HARNESSES
 
@@ -18,7 +21,19 @@ BACKENDS = ("pty", "pipe", *HARNESSES)
 PERMISSIONS = ("ask", "allow", "deny")
 
 
-@click.command("spawn", context_settings={"allow_interspersed_args": False, "max_content_width": 100})
+class SpawnCommand(click.Command):
+    """`--stdin` has a value only where that is joined by `=`: the next word may be COMMAND."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give the option with its value another name."""
+        first = leading_options(self, args)
+        own = ["--stdin-open" if word == "--stdin=open" else word for word in args[:first]]
+        if wrong := next((word for word in own if word.startswith("--stdin=")), None):
+            raise click.UsageError(f"{wrong}: it is --stdin, or --stdin=open.", ctx)
+        return super().parse_args(ctx, [*own, *args[first:]])
+
+
+@click.command("spawn", cls=SpawnCommand, context_settings={"allow_interspersed_args": False, "max_content_width": 100})
 @click.option("--name", metavar="NAME", help="A name for it, unique among live sessions.")
 @click.option("-m", "--manager", metavar="MANAGER", help="Who manages it; ':name' adds a segment to the caller's own.")
 @click.option("-b", "--backend", type=click.Choice(BACKENDS), help="A terminal (the default), pipes, or an agent.")
@@ -50,6 +65,13 @@ PERMISSIONS = ("ask", "allow", "deny")
     help="When a live session has the name: an error; that one, if it runs the same; or that one in any case.",
 )
 @click.option("--no-pty", is_flag=True, help="The same as -b pipe: faster for much output.")
+@click.option(
+    "--stdin",
+    "hand_over",
+    is_flag=True,
+    help="Let COMMAND read this command's stdin; --stdin=open: what 'send' sends.",
+)
+@click.option("--stdin-open", is_flag=True, hidden=True)
 @click.option("--rm", "remove", is_flag=True, help="Take it away, with its log, when it has ended.")
 @click.option("--wait", is_flag=True, help="Come back when it ended, with its exit code.")
 @click.option("--follow", is_flag=True, help="Show its output instead of the id; end with its exit code.")
@@ -72,6 +94,13 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
     orchctl spawn --name nightly --if-exists skip ./backup.sh
     orchctl spawn --name work --if-exists reuse --attach
     orchctl spawn -b codex --name agent --prompt 'fix the failing test'
+    gzip -dc dump.sql.gz | orchctl spawn --no-pty --stdin --follow psql
+
+    With --stdin, COMMAND reads the stdin of this command, to its end, as if it were run here; a shell
+    takes it for a script. This command itself reads nothing of it. Without --stdin, COMMAND reads its
+    terminal. It reads /dev/null on pipes, and with --wait or --follow where CI is set, unless it is a shell.
+    --stdin=open leaves the input open for 'send'; 'send --eof' ends it. When COMMAND is started again, it
+    reads /dev/null instead of a stdin that was handed over.
 
     \b
     Exit codes: 0 started; 2 usage; 5 name taken, or the agent did not begin; 6 a limit is reached;
@@ -106,7 +135,10 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
             permission=given["permission"],
             resume=given["resume"],
             prompt=given["prompt"],
+            stdin=_stdin(command, given, agent=agent),
         )
+        if given["hand_over"]:
+            give_up_stdin()
         if session.warnings and form.words:
             kind = "" if agent else "environment-differs: "
             click.echo(f"orchctl: warning: {kind}{'; '.join(session.warnings)}", err=True)
@@ -132,6 +164,10 @@ def _check(command: tuple[str, ...], given: dict[str, Any], *, agent: bool) -> N
         raise click.UsageError("--wait, --follow and --attach exclude each other.")
     if given["attach"] and (agent or given["no_pty"] or given["backend"] == "pipe"):
         raise click.UsageError("--attach needs a session with a terminal.")
+    if given["hand_over"] and given["stdin_open"]:
+        raise click.UsageError("--stdin and --stdin=open exclude each other.")
+    if given["hand_over"] and (given["attach"] or agent):
+        raise click.UsageError(f"--stdin and {'--attach' if given['attach'] else 'an agent'} exclude each other.")
     if given["shell"] is not None and command:
         raise click.UsageError("--shell and COMMAND exclude each other.")
     for name in () if agent else ("prompt", "model", "permission", "resume"):
@@ -139,6 +175,16 @@ def _check(command: tuple[str, ...], given: dict[str, Any], *, agent: bool) -> N
             raise click.UsageError(f"--{name} is for an agent: -b {'|'.join(HARNESSES)} or --profile.")
     if given["if_exists"] != "error" and given["name"] is None:
         raise click.UsageError("--if-exists needs a --name.")
+
+
+def _stdin(command: tuple[str, ...], given: dict[str, Any], *, agent: bool) -> Literal["open", "null"] | int | None:
+    """None leaves it to the kind of session; in a CI job nobody is there who could type."""
+    if given["hand_over"]:
+        return 0
+    if given["stdin_open"]:
+        return "open"
+    stays = given["wait"] or given["follow"]
+    return "null" if stays and command and not agent and in_ci() else None
 
 
 def _from_files(paths: tuple[str, ...]) -> dict[str, str]:

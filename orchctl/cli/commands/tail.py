@@ -61,8 +61,10 @@ class LineCount(click.ParamType[int | str]):
 def tail_command(app: App, /, selection: Selection, form: Form, **given: Any) -> int:
     """Show the last lines of SESSIONS' output; with -f, what follows too.
 
-    Into a pipe the output comes as the program wrote it, with newlines as newlines; on a terminal
-    everything but text and colour is made visible. The supervisor may die and come back meanwhile:
+    Into a pipe the output comes as the program wrote it, with newlines as newlines. On a terminal you get
+    text and colour: lines as they stand in the end, a full-screen program as one line, and sequences that
+    could act on your terminal spelled out. Commands run by exec are shown as you gave them, long ones cut
+    with '…'; --raw and --json show the log as it is. The supervisor may die and come back meanwhile:
     no byte is lost or shown twice. Of several sessions each line has its session's name in front. With
     -f and a manager, label or repository, those that live are shown and new ones join; ended ones are shown
     too where -n or --since asks for what was. With --json, one object a chunk; of a conversation with an
@@ -115,7 +117,14 @@ def _one(
     if not form.words and not given["raw"] and client.info(session).agent is not None:
         return _several(app, client, selection, where, form, given)[0]
     wanted = STREAMS.get(given["stream"] or "")
-    found = client.output(session, **where, times=given["times"] or wanted is not None, stream=wanted, raw=given["raw"])
+    found = client.output(
+        session,
+        **where,
+        times=given["times"] or wanted is not None,
+        stream=wanted,
+        raw=given["raw"],
+        commands=form.words and not given["raw"],
+    )
     if form.as_json or form.template is not None:
         for piece in found:
             assert found.session is not None
@@ -124,9 +133,9 @@ def _one(
         for _ in found:
             pass
     elif given["times"]:
-        show_with_times(found, choose_view(raw=given["raw"], plain=given["plain"]))
+        show_with_times(found, choose_view(raw=given["raw"], plain=given["plain"], live=given["follow"]))
     else:
-        show(found, choose_view(raw=given["raw"], plain=given["plain"]))
+        show(found, choose_view(raw=given["raw"], plain=given["plain"], live=given["follow"]))
     return found.session
 
 
@@ -140,6 +149,7 @@ def _several(
         ended_too=not where["follow"] or given["lines"] is not None or given["since"] is not None,
         quiet_s=QUIET_S if form.words else None,
         stories=not form.words and not given["raw"],
+        commands=form.words and not given["raw"],
     )
     if not outputs.readers and not (where["follow"] and selection.open):
         raise NoSuchSession("no session matches; 'orchctl list -a' shows all")
@@ -159,7 +169,7 @@ def _show_several(app: App, selection: Selection, outputs: SeveralOutputs, given
     if not outputs.readers:
         click.echo("orchctl: no live session matches yet; waiting for the first", err=True)
     shown = Prefixed(
-        lambda: choose_view(raw=given["raw"], plain=given["plain"]),
+        lambda: choose_view(raw=given["raw"], plain=given["plain"], live=given["follow"]),
         colour=colour.on_stdout(app.colour),
         prefix=given["prefix"] or not selection.single,
         times=given["times"],
@@ -194,7 +204,8 @@ def _one_command(client: Client, session: str, given: dict[str, Any]) -> int:
     if command is None:
         raise click.UsageError(f"There is no command {number}; 'orchctl history' shows them.")
     stream = client.output(session, offset=command.start_offset, follow=command.end_offset is None)
-    show(stream, choose_view(raw=given["raw"], plain=given["plain"]), until=command.end_offset)
+    view = choose_view(raw=given["raw"], plain=given["plain"], live=command.end_offset is None)
+    show(stream, view, until=command.end_offset)
     return 0
 
 

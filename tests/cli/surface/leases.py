@@ -13,6 +13,7 @@ TABLE: dict[str, list[Row]] = {
             lease show {cat} -q
             lease show {cat} --quiet
             lease show {ended} --template {{lease}}
+            lease show {cat} --lease 0123456789abcdef0123456789abcdef
             """
         ),
         Row("lease show", 2),

@@ -64,7 +64,7 @@ def sessions(world: World) -> dict[str, str]:
         client.wait_for("shell", "prompt", timeout_s=60)  # or else the command may begin before the state is live
         shell.exec("true")
         client.spawn(["cat"], name="cat")
-        client.spawn(["sleep", "1000"], name="pipe", pty=False)
+        client.spawn(["sleep", "1000"], name="pipe", pty=False, stdin="open")
         client.spawn(["true"], name="done", managed_by="user:done").wait()
         client.spawn(["sh", "-c", "kill -9 $$"], name="killed").wait()
         client.spawn(["sh", "-c", "echo over; exit 3"], name="ended").wait()

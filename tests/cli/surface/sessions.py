@@ -14,6 +14,7 @@ TABLE: dict[str, list[Row]] = {
             spawn --env-file {file} -b pty true
             spawn --timeout 1h --idle-timeout 1h --bind-pid 1 true
             spawn --restart on-failure:2 --no-pty true
+            spawn --no-pty --stdin=open --wait true
             spawn --rm --id-file {dir}/id true
             spawn --name n1 --if-exists skip true
             spawn --template {{id}} true
@@ -23,11 +24,14 @@ TABLE: dict[str, list[Row]] = {
             spawn --profile it --prompt 'say hello' --model fake --permission deny
             """
         ),
+        Row("spawn --no-pty --stdin --follow cat", stdin="handed over", sees="handed over"),
+        Row("spawn --stdin --follow sh", stdin="echo a script\n", sees="a script"),
         Row("spawn --wait sh -c 'exit 7'", 7),
         Row("spawn --follow sh -c 'kill -9 $$'", 137),
         Row("spawn --wait --timeout 0.2s sleep 1000", 124),
         Row("spawn --wait --size 0x0 true", 125),
         Row("spawn --attach true", 125),  # there is no terminal here
+        Row("spawn --stdin=no true", 2),
         Row("spawn --size 0x0 true", 2),
         Row("spawn --restart perhaps true", 2),
         Row("spawn --name n1 true", 5),
@@ -157,6 +161,9 @@ TABLE: dict[str, list[Row]] = {
             """
         ),
         Row("send {cat} --stdin", stdin="bytes\n"),
+        Row("send {pipe} --stdin --eof", stdin="bytes\n"),
+        Row("send {pipe} --eof", 5),
+        Row("send {cat} --eof", 5),
         Row("send {cat}", 2),
         Row("send {cat} --lease word text", 2),
         Row("send nobody text", 3),
