@@ -80,6 +80,7 @@ class Normal:
         text = _UUID.sub(self._id, text)
         text = _ID8.sub(self._id8, text)
         text = _HEX.sub(lambda found: found[0] if found[0] == LEASE else "<hex>", text)
+        text = re.sub(r"shell/b[0-9a-f]{16}\b", "shell/b<hex>", text)  # the last of a command's files
         for form, name in _FORMS:
             text = form.sub(name, text)
         return text
