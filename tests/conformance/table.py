@@ -15,6 +15,7 @@ from tests.conformance import (
     state,
     terminal,
     text,
+    traces,
     traps,
 )
 
@@ -32,5 +33,6 @@ CASES = (
     *programs.CASES,
     *forms.CASES,
     *limits.CASES,
+    *traces.CASES,
 )
 CORE = tuple(case for case in CASES if case.core)
