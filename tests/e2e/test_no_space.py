@@ -6,13 +6,16 @@ import contextlib
 import itertools
 import json
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from tests.golden.recorder import Recorder, pair_lines
 from tests.needs import needs
-from tests.world import World, fresh_world, until
+from tests.world import DEADLINE_S, World, fresh_world, until
 
 pytestmark = needs("namespaces")
 
@@ -160,3 +163,123 @@ def test_no_more_files_is_no_more_space(tiny: World) -> None:
         client.wait(session)
     wrote = subprocess.run(["seq", "1", "5000"], capture_output=True, check=True).stdout
     until(lambda: _without_echo(tiny.log(session)) == wrote)  # its end is told after two seconds, stalled or not
+
+
+def _shell(world: World) -> str:
+    session = world.ok("spawn", "--name", "b", "bash")
+    world.ok("exec", "b", "true")
+    return session
+
+
+LINES = subprocess.run(["seq", "1", "200000"], capture_output=True, check=True).stdout
+
+
+def test_a_command_with_pipes_waits_for_room_and_ends_with_every_byte(tiny: World) -> None:
+    _shell(tiny)
+    filler = _fill(tiny, 96 << 10)
+    text = "seq 1 200000; seq 1 200000 >&2; exit 3"
+    running = tiny.start("exec", "b", "--pipe", f"sh -c {text!r}", stderr=subprocess.PIPE)
+    until(lambda: tiny.json("info", "b")["stalled"])
+    assert "space" in tiny.json("info", "b")["stalled"]
+    assert running.poll() is None
+    os.unlink(filler)
+    out, err = running.communicate(timeout=DEADLINE_S)
+    said, _, rest = err.partition(b"\n")
+    assert (running.returncode, out) == (3, LINES)
+    assert said == b"orchctl: No space left on device; the command waits until its output can be stored"
+    assert rest == LINES
+    assert tiny.json("info", "b")["stalled"] is None
+    assert tiny.ok("exec", "b", "echo usable") == "usable"
+
+
+def test_a_command_that_is_over_while_its_output_cannot_be_stored_is_told_with_every_byte_or_not_yet(
+    tiny: World,
+) -> None:
+    """What it wrote fits into the pipe: it ends by itself, long before there is room."""
+    _shell(tiny)
+    filler = _fill(tiny, 16 << 10)
+    done = f"{tiny.folder}/done"
+    running = tiny.start("exec", "b", "--pipe", f"seq 1 5000; touch {done}; (exit 3)", stderr=subprocess.PIPE)
+    until(lambda: os.path.exists(done) and tiny.json("info", "b")["stalled"])
+    time.sleep(1.5)  # time in which a lie would be told
+    assert running.poll() is None
+    os.unlink(filler)
+    out, err = running.communicate(timeout=DEADLINE_S)
+    assert (running.returncode, len(out), out) == (3, 23893, LINES[:23893])
+    assert err == b"orchctl: No space left on device; the command waits until its output can be stored\n"
+
+
+def test_a_time_out_ends_a_command_with_pipes_that_waits_for_room(tiny: World) -> None:
+    _shell(tiny)
+    filler = _fill(tiny, 96 << 10)
+    done = tiny.run("exec", "b", "--pipe", "--timeout", "2s", "--kill-after", "500ms", "seq 1 200000; echo $? >&2")
+    assert done.returncode == 124
+    assert b"No space left on device" in done.stderr
+    assert LINES.startswith(done.stdout)
+    assert len(done.stdout) < len(LINES)
+    os.unlink(filler)
+    assert tiny.ok("exec", "b", "--wait-prompt", "30s", "echo usable") == "usable"
+    whole = tiny.run("exec", "b", "--pipe", "seq 1 200000")
+    assert (whole.returncode, whole.stdout) == (0, LINES)
+
+
+def test_a_caller_that_leaves_a_command_with_pipes_that_waits_for_room_takes_it_along(tiny: World) -> None:
+    _shell(tiny)
+    filler = _fill(tiny, 96 << 10)
+    running = tiny.start("exec", "b", "--pipe", "seq 1 200000", stderr=subprocess.PIPE)
+    until(lambda: tiny.json("info", "b")["stalled"])
+    running.kill()
+    running.communicate()
+    until(lambda: tiny.json("history", "b")[-1]["status"] == "timeout")
+    assert "No space left" in tiny.json("history", "b")[-1]["error"]
+    os.unlink(filler)
+    assert tiny.ok("exec", "b", "--wait-prompt", "30s", "echo usable") == "usable"
+
+
+def test_a_command_that_cannot_even_begin_is_a_clear_error(tiny: World) -> None:
+    _shell(tiny)
+    filler = _fill(tiny, 0)
+    refused = tiny.run("exec", "b", "--pipe", "--json", "touch /tmp/never; seq 1 5000")
+    assert (refused.returncode, refused.stdout) == (125, b"")
+    assert json.loads(refused.stderr)["code"] == "no-space"
+    os.unlink(filler)
+    assert tiny.ok("exec", "b", "--pipe", "echo usable") == "usable"
+
+
+def test_a_session_of_an_older_version_gives_an_error_where_output_may_be_missing(tiny: World) -> None:
+    """Its mover drains no pipes: the command writes files itself, and is told of a full disk alone."""
+    session = _shell(tiny)
+    path = f"{tiny.state}/sessions/{session}/pair.sock"
+    recorder = Recorder(path, pair_lines, lambda _, data: data.replace(b'"pipes"', b'"other"'))
+    try:
+        tiny.ok("supervisor", "stop", "--leave")
+        whole = tiny.run("exec", "b", "--pipe", "seq 1 5000; echo err >&2; (exit 4)")
+        assert (whole.returncode, len(whole.stdout), whole.stderr) == (4, 23893, b"err\n")
+        assert not {"V", "D"} & {entry.text[0] for entry in recorder.take() if entry.side == ">"}
+        filler = _fill(tiny, 80 << 10)
+        lost = tiny.run("exec", "b", "--pipe", "--json", "seq 1 200000 2>/dev/null; true")
+        assert lost.returncode == 125
+        assert json.loads(lost.stderr)["code"] == "no-space"
+        os.unlink(filler)
+        assert tiny.ok("exec", "b", "--wait-prompt", "30s", "--pipe", "echo usable") == "usable"
+        tiny.ok("kill", "b")
+    finally:
+        recorder.close()
+
+
+def test_a_command_ends_where_its_end_cannot_be_written_down_yet(tiny: World) -> None:
+    """Its text is so long that the record of its end needs another block of the disk."""
+    _shell(tiny)
+    gate = f"{tiny.folder}/gate"
+    os.mkfifo(gate)
+    running = tiny.start("exec", "b", f"# {'x' * 5000}\nread go <{gate}; (exit 3)", stderr=subprocess.PIPE)
+    until(lambda: tiny.json("history", "b")[-1]["number"] == 2)
+    filler = _fill(tiny, 0)
+    with open(gate, "w", encoding="ascii") as file:
+        file.write("go\n")
+    assert running.communicate(timeout=DEADLINE_S) == (b"", b"")
+    assert running.returncode == 3
+    os.unlink(filler)
+    assert tiny.ok("exec", "b", "echo next") == "next"
+    os.kill(tiny.supervisor(), signal.SIGKILL)
+    assert [command["exit_code"] for command in tiny.json("history", "b")] == [0, 3, 0]

@@ -51,7 +51,7 @@ def test_stdout_and_stderr_are_exact_together_and_apart(world: World) -> None:
 
 def test_the_program_has_no_terminal_and_can_be_written_to(world: World) -> None:
     script = "tty; [ -t 1 ] || echo no; read -r line; printf 'got %s\\r\\n' \"$line\"; exit 4"
-    session = world.ok("spawn", "--no-pty", "--", "sh", "-c", script)
+    session = world.ok("spawn", "--no-pty", "--stdin=open", "--", "sh", "-c", script)
     world.ok("send", session, "some words")
     done = world.run("tail", "-f", "-n", "all", "--exit-status", session)
     assert (done.returncode, done.stdout) == (4, b"not a tty\nno\ngot some words\r\n")
@@ -89,7 +89,7 @@ while sent < {total}:
     while data:
         data = data[os.write(1, data):]
 """
-    session = world.ok("spawn", "--no-pty", "--", sys.executable, "-c", code)
+    session = world.ok("spawn", "--no-pty", "--stdin=open", "--", sys.executable, "-c", code)
     child = world.json("info", session)["pid"]
     with open(f"/proc/{child}/stat", encoding="ascii") as file:
         keeper = int(file.read().rpartition(")")[2].split()[1])

@@ -285,13 +285,15 @@ def test_a_supervisor_without_the_emulator_says_how_to_get_it(world: World) -> N
     argv = start.command_line(Root(world.state), "--foreground")
     env = {**world.env, "PYTHONPATH": f"{world.folder}/hidden"}
     with subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-        until(lambda: world.run("supervisor", "status").returncode == 0)
-        session = world.ok("spawn", "--wait", "true")
-        with world.client() as client, pytest.raises(OrchctlError, match=r"pip install 'orchctl\[screen\]'") as caught:
-            client.output(session, snapshot=True).screen()
-        assert caught.value.code == "missing-extra"
-        world.ok("supervisor", "stop")
-        running.wait(DEADLINE_S)
+        try:
+            until(lambda: world.run("supervisor", "status").returncode == 0)
+            session = world.ok("spawn", "--wait", "true")
+            with world.client() as client, pytest.raises(OrchctlError, match="pip install 'pyghostty") as caught:
+                client.output(session, snapshot=True).screen()
+            assert caught.value.code == "missing-extra"
+        finally:
+            world.ok("supervisor", "stop")
+            running.wait(DEADLINE_S)
 
 
 def test_whoever_leaves_takes_the_worker_along(world: World) -> None:
