@@ -23,6 +23,9 @@ ORCHCTL = os.path.join(os.path.dirname(sys.executable), "orchctl")
 DEADLINE_S = 60.0  # generous: the machines that run this are busy
 
 
+_APART: dict[str, Any] = {"start_new_session": True}  # whoever runs tests in a terminal is not their lease's holder
+
+
 class World:
     """Everything below one temporary directory."""
 
@@ -37,7 +40,7 @@ class World:
 
     def run(self, *words: str, timeout: float = DEADLINE_S, **options: Any) -> subprocess.CompletedProcess[bytes]:
         """One command to its end."""
-        options = {"env": self.env, "capture_output": True, "stdin": subprocess.DEVNULL, **options}
+        options = {"env": self.env, "capture_output": True, "stdin": subprocess.DEVNULL, **_APART, **options}
         return subprocess.run([ORCHCTL, *words], timeout=timeout, check=False, **options)
 
     def ok(self, *words: str, **options: Any) -> str:
@@ -56,7 +59,7 @@ class World:
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
         """A command left running; the caller waits for it."""
-        options = {"env": self.env, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **options}
+        options = {"env": self.env, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **_APART, **options}
         return subprocess.Popen([ORCHCTL, *words], **options)
 
     @contextlib.contextmanager

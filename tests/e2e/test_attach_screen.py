@@ -16,6 +16,7 @@ import pytest
 from tests.attached import DETACH, attached, content, until
 from tests.needs import needs
 from tests.world import ORCHCTL, World
+from tests.world import until as world_until
 
 HOSTILE = (
     b"\x1b[c\x1b[>c\x1b[=c\x05\x1b[5n\x1b[6n\x1b[?6n\x1bP$qm\x1b\\\x1bP+q544e\x1b\\\x1b[>q\x1b[?2004$p\x1b[4$p"
@@ -131,6 +132,21 @@ class Tmux:
         """What it shows, with colours in one spelling, and where its cursor is."""
         where = self("display", "-p", "-t", name, "#{cursor_x} #{cursor_y} #{alternate_on}")
         return re.sub(r"38;5;(\d)m", r"3\1m", self("capture-pane", "-p", "-e", "-t", name)) + where
+
+    def lines(self, name: str) -> str:
+        """The text it shows, without blanks at the ends of rows and without empty rows below."""
+        return "\n".join(row.rstrip() for row in self("capture-pane", "-p", "-t", name).split("\n")).rstrip("\n")
+
+    def until(self, name: str, holds: Callable[[str], bool]) -> str:
+        """What it shows once something holds for that."""
+        shown = list[str]()
+
+        def look() -> bool:
+            shown.append(self.lines(name))
+            return holds(shown[-1])
+
+        world_until(look, lambda: shown[-1])
+        return shown[-1]
 
 
 @needs("tmux")

@@ -53,7 +53,16 @@ def test_it_looks_after_the_callers_own_last_input(world: World) -> None:
 
 
 def test_it_works_without_a_terminal(world: World) -> None:
-    world.ok("spawn", "--no-pty", "--name", "p", "sh", "-c", "while read x; do printf 'got %s\\r\\n' $x; done")
+    world.ok(
+        "spawn",
+        "--no-pty",
+        "--stdin=open",
+        "--name",
+        "p",
+        "sh",
+        "-c",
+        "while read x; do printf 'got %s\\r\\n' $x; done",
+    )
     world.ok("send", "p", "it")
     assert world.json("expect", "p", "it\r\n")["before"] == "got "
 

@@ -105,7 +105,9 @@ def test_asciinema_plays_it(world: World, recorded: str) -> None:
 
 def test_marks_are_cut_from_casts_and_text(world: World) -> None:
     world.ok("spawn", "--name", "s", "bash")
-    world.ok("exec", "s", "echo shown")
+    world.ok("wait", "s", "--for", "prompt")
+    world.ok("send", "s", "echo shown")
+    world.ok("expect", "s", "\rshown\n")
     world.ok("wait", "s", "--for", "prompt")
     raw = _export(world, "raw")
     view = MarkView()

@@ -278,3 +278,30 @@ def test_a_person_can_take_over_and_leave_again(world: World) -> None:
             check=False,
         )
         assert (done.returncode, b"interact needs a terminal" in done.stderr) == (1, True)
+
+
+def test_a_program_that_ends_at_once_is_read_to_its_end_every_time(world: World) -> None:
+    """It may end before, while and after the terminal's modes are asked for."""
+    with world.client() as client:
+        for number in range(100):
+            child = client.spawn(["/bin/sh", "-c", f"echo hi {number}; exit 3"]).pexpect(timeout=TIMEOUT_S)
+            child.expect(EOF)
+            assert child.before == b"hi %d\r\n" % number
+            child.wait()
+            assert (child.exitstatus, child.isalive()) == (3, False)
+
+
+def test_a_session_that_has_ended_already_is_read_to_its_end(world: World) -> None:
+    with world.client() as client:
+        handle = client.spawn(["/bin/echo", "hi"])
+        client.wait(handle.id)
+        until(lambda: os.path.exists(f"{world.state}/sessions/{handle.id}/ended.json"))  # only the disk knows of it
+        child = handle.pexpect(timeout=TIMEOUT_S)
+        child.expect_exact("hi\r\n")
+        child.expect(EOF)
+        assert (child.wait(), child.exitstatus, child.echo) == (0, 0, False)
+        killed = client.spawn(["/bin/sh", "-c", "echo bye; kill -TERM $$"])
+        client.wait(killed.id)
+        child = killed.pexpect(timeout=TIMEOUT_S)
+        child.expect(EOF)
+        assert (child.before, child.exitstatus, child.signalstatus) == (b"bye\r\n", None, signal.SIGTERM)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -209,4 +210,4 @@ def test_without_the_emulator_it_says_how_to_get_it(world: World) -> None:
     done = world.run("screen", "s", "--json", env=env)
     told = json.loads(done.stderr)
     assert (done.returncode, done.stdout, told["code"]) == (1, b"", "missing-extra")
-    assert "pip install 'orchctl[screen]'" in told["message"]
+    assert told["message"].endswith(f"install it with: {sys.executable} -m pip install 'pyghostty>=0.1.3,<0.2'")

@@ -136,7 +136,7 @@ def test_nothing_found_is_a_one_and_starts_no_supervisor_where_there_is_no_sessi
 
 
 def test_a_terminal_gets_colour_and_nothing_else_that_acts(world: World) -> None:
-    _ended(world, "first", r"printf '\033]2;title\007\033[32mgreen here\033[0m \033[2Jx\n'")
+    _ended(world, "first", r"printf '\033]2;title\007\033[32mgreen here\033[0m \033[2Jx\033]52;c;eA==\007\n'")
     env = {**world.env, "TERM": "xterm-256color"}
     child = pexpect.spawn(ORCHCTL, ["search", "-n", "here"], env=env, timeout=DEADLINE_S)
     child.expect(pexpect.EOF)
@@ -146,17 +146,20 @@ def test_a_terminal_gets_colour_and_nothing_else_that_acts(world: World) -> None
     shown: Any = child.before
     assert b"\x1b[1;31mhere\x1b[0m" in shown
     assert b"\x1b[32mgreen " in shown
-    assert b"^[]2;title^G" in shown
-    assert b"^[[2Jx" in shown
-    assert re.sub(rb"\x1b\[[0-9;]*m", b"", shown) == b"first:1:^[]2;title^Ggreen here ^[[2Jx\r\n"
+    assert re.sub(rb"\x1b\[[0-9;]*m", b"", shown) == b"first:1:green here x^[]52;c;eA==^G\r\n"
     assert b"\x1b" not in world.run("search", "-n", "gr").stdout.replace(
-        b"\x1b]2;title\x07\x1b[32mgreen here\x1b[0m \x1b[2Jx", b""
+        b"\x1b]2;title\x07\x1b[32mgreen here\x1b[0m \x1b[2Jx\x1b]52;c;eA==\x07", b""
     )
 
 
 def test_only_what_was_written_since_then_is_searched(world: World) -> None:
     session = world.ok(
-        "spawn", "--no-pty", "sh", "-c", "printf 'old x\\nbegun '; read go; printf 'x\\nnew x\\n'; sleep 1000"
+        "spawn",
+        "--no-pty",
+        "--stdin=open",
+        "sh",
+        "-c",
+        "printf 'old x\\nbegun '; read go; printf 'x\\nnew x\\n'; sleep 1000",
     )
     until(lambda: b"begun" in world.log(session))
     index = f"{world.state}/sessions/{session}/out/{0:020d}.idx"

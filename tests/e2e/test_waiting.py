@@ -120,7 +120,7 @@ def test_programs_that_wait_for_several_things_are_not_judged(world: World) -> N
 
 def test_a_session_on_pipes_waits_at_its_stdin(world: World) -> None:
     with world.client() as client:
-        session = client.spawn(["sh", "-c", "read x; exec sleep 1000"], pty=False)
+        session = client.spawn(["sh", "-c", "read x; exec sleep 1000"], pty=False, stdin="open")
         assert session.wait_for("input") == "input"
         assert known(session) == {Waiting.YES}
         session.send(b"answer\n")
