@@ -28,6 +28,7 @@ FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "F": (">Q", ("epoch",)),
     "I": (">16s", ("once",)),
     "U": (">Q16s", ("epoch", "once")),
+    "C": (">Q16s", ("epoch", "once")),
     "g": (">", ()),
     "j": (">", ()),
     "x": (">I", ("count",)),
@@ -42,7 +43,20 @@ FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
 JSON = ("h", "s", "q", "a")  # what is behind the numbers, if there are any
 TEXT = ("b",)
 BYTES = ("I", "U")
-ANSWERS = {"L": "s", "X": "x", "Q": "q", "E": "k", "A": "a", "I": "t", "U": "t", "W": "g", "R": "j", "P": "j", "K": "j"}
+ANSWERS = {
+    "L": "s",
+    "X": "x",
+    "Q": "q",
+    "E": "k",
+    "A": "a",
+    "I": "t",
+    "U": "t",
+    "C": "t",
+    "W": "g",
+    "R": "j",
+    "P": "j",
+    "K": "j",
+}
 
 
 def meaning(kind: str, payload: bytes) -> dict[str, Any]:
