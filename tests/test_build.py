@@ -11,7 +11,7 @@ import pytest
 
 TOP = Path(__file__).parent.parent
 BIN = os.path.dirname(sys.executable)
-SPLIT_AT_LINES = 400
+SPLIT_AT_LINES = 500
 
 
 @pytest.mark.parametrize(
