@@ -78,6 +78,15 @@ class Stage:
         (pid,) = server_pids(self.world)
         return pid
 
+    def kill_server(self, name: str = "it") -> None:
+        """Return when the session has the event: a prompt sent before that may be lost with the server."""
+        before = self._server_ends(name)
+        os.kill(self.server(), signal.SIGKILL)
+        until(lambda: self._server_ends(name) > before, "the end of the server is not reported")
+
+    def _server_ends(self, name: str) -> int:
+        return sum(event["code"] == "server-ended" for event in self.events("error", name))
+
     def kill_supervisor(self) -> None:
         """Without a word."""
         os.kill(self.world.supervisor(), signal.SIGKILL)

@@ -177,7 +177,7 @@ def test_what_a_server_left_running_is_shown_and_ends_with_it(stage: Stage) -> N
     stage.world.ok("kill", "it")
     assert os.path.exists(f"/proc/{left}")
     stage.spawn("other")
-    os.kill(stage.server(), signal.SIGKILL)
+    stage.kill_server("other")
     until(lambda: not os.path.exists(f"/proc/{left}"), "what the server left is still there")
     assert "prompt number 1" in stage.says("recall", "other")
 

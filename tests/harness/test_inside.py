@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -128,7 +127,7 @@ def test_commands_see_it_on_another_server_and_in_another_session(world: World, 
     with staged(world, name) as stage:
         session = spawned(stage, "one", ONE)
         stage.says(stage.kit.say("hello"), "one")
-        os.kill(stage.server(), signal.SIGKILL)
+        stage.kill_server("one")
         assert seen(stage, "one") == expected(stage, session, ONE)
         stage.kill_supervisor()
         assert seen(stage, "one") == expected(stage, session, ONE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from contextlib import AbstractContextManager
 
 import pytest
@@ -75,7 +74,7 @@ class TestClaude(Contract):
 
     def test_a_session_that_was_never_spoken_to_survives_its_server(self, stage: Stage) -> None:
         stage.spawn()
-        os.kill(stage.server(), signal.SIGKILL)
+        stage.kill_server()
         assert "fine" in stage.says(stage.kit.say("fine"))
 
     def test_a_conversation_that_is_not_there_cannot_be_resumed(self, stage: Stage) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from contextlib import AbstractContextManager
 
 import pytest
@@ -76,7 +74,7 @@ def test_the_settings_are_said_and_checked_on_every_resume(world: World) -> None
         stage = Stage(world, kit)
         session = stage.spawn()
         stage.says(kit.say("before"))
-        os.kill(stage.server(), signal.SIGKILL)
+        stage.kill_server()
         assert "prompt number 2" in stage.says(kit.recall())
         with open(f"{world.state}/sessions/{session}/harness.jnl", encoding="ascii") as file:
             records = [json.loads(line.partition(" ")[2]) for line in file]
