@@ -51,7 +51,7 @@ def checked(asked: SpawnSession) -> Spec:
         cwd=asked.cwd,
         cols=asked.cols,
         rows=asked.rows,
-        umask=asked.umask & 0o777,
+        umask=asked.umask,
         limits=asked.limits,
         backend=asked.backend,
         restart=restarting.check(asked.restart),

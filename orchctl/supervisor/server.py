@@ -23,7 +23,7 @@ from orchctl.errors import (
     PeerBroke,
     SupervisorUnreachable,
 )
-from orchctl.protocol import codec, framing, hello
+from orchctl.protocol import codec, framing, hello, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
@@ -221,6 +221,7 @@ class _Conversation:
                 codec.check_request(frame.payload)
             if handler is None:
                 raise PeerBroke(f"{message.kind} is an answer, not a request")
+            ranges.check(message)
             await handler(self._app, call, message)
         except OrchctlError as error:
             await call.say(codec.failed(error))

@@ -152,7 +152,7 @@ async def _send_apart(call: Call, session: SupervisedSession, commands: Commands
 
 async def put_spool(app: Supervisor, call: Call, asked: messages.PutSpool) -> None:
     """A part of what a command is to read, or of its own text."""
-    if not _EXEC_ID.fullmatch(asked.exec_id) or asked.what not in SPOOLS or asked.offset < 0:
+    if not _EXEC_ID.fullmatch(asked.exec_id) or asked.what not in SPOOLS:
         raise BadInput("a part of nothing that is known")
     conversation = app.registry.find(asked.session, asked.own_manager)
     if conversation.talk is not None:
@@ -164,7 +164,10 @@ async def put_spool(app: Supervisor, call: Call, asked: messages.PutSpool) -> No
         data = base64.b64decode(asked.data_b64, validate=True)
     except (binascii.Error, ValueError):
         raise BadInput("the part is not base64") from None
-    store.put_part(f"{SPOOLS[asked.what]}{asked.exec_id}", asked.offset, data)
+    name = f"{SPOOLS[asked.what]}{asked.exec_id}"
+    if asked.offset > (size := store.size_of(name)):  # parts come in order; a hole would be read as zero bytes
+        raise BadInput(f"a part at byte {asked.offset} of a file that ends at {size}", code="bad-offset")
+    store.put_part(name, asked.offset, data)
     await call.say(messages.Done())
 
 
