@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import dataclass
 
-from orchctl.core import layout
+from orchctl.core import checksum, layout
 
 RING_BYTES = 64 << 20
 SERVER = "server"  # the backend of an agent server
@@ -56,8 +56,8 @@ def keep_environment(folder: str, env: dict[str, str]) -> None:
 
 def read(folder: str) -> Plan:
     """The plan in a session's directory. The environment is deleted once read, unless it may start again."""
-    with open(os.path.join(folder, layout.SPEC), encoding="ascii") as file:
-        spec = json.load(file)
+    with open(os.path.join(folder, layout.SPEC), "rb") as file:
+        spec = checksum.load(file.read())
     with open(os.path.join(folder, layout.ENVIRONMENT), encoding="ascii") as file:
         env = json.load(file)
     if spec.get("restart", "no") == "no":

@@ -6,10 +6,9 @@ A session that has one is not looked at when a supervisor starts, however many t
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 
-from orchctl.core import layout
+from orchctl.core import checksum, layout
 from orchctl.errors import PeerBroke
 from orchctl.model.session import Session
 from orchctl.model.values import from_plain, to_plain
@@ -30,14 +29,14 @@ class EndedStore:
         temporary = f"{self._file(session.id)}.new"
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="ascii") as file:
-            json.dump(to_plain(session), file)
+            file.write(checksum.dump(to_plain(session)))
         os.rename(temporary, self._file(session.id))
 
     def read(self, session: str) -> Session | None:
         """The session as it was put; None where that cannot be read."""
         try:
-            with open(self._file(session), encoding="ascii") as file:
-                return from_plain(Session, json.load(file))
+            with open(self._file(session), "rb") as file:
+                return from_plain(Session, checksum.load(file.read()))
         except (OSError, ValueError, PeerBroke):
             return None
 

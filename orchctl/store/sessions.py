@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
 
-from orchctl.core import journal, layout
+from orchctl.core import checksum, journal, layout
 from orchctl.errors import PeerBroke
 from orchctl.model.agent import Agent
 from orchctl.model.lazily import dataclass
@@ -86,8 +86,8 @@ class SessionStore:
         for name, text in shell_files.items():
             CommandStore(folder).put(name, text)
         prepare(folder)
-        _write(f"{folder}/{layout.ENVIRONMENT}", env)
-        _write(f"{folder}/{layout.SPEC}", to_plain(spec))
+        _write(f"{folder}/{layout.ENVIRONMENT}", json.dumps(env))
+        _write(f"{folder}/{layout.SPEC}", checksum.dump(to_plain(spec)))
 
     def commands(self, session: str) -> CommandStore:
         """What was run in a session's shell."""
@@ -114,8 +114,8 @@ class SessionStore:
     def read_spec(self, session: str) -> Spec | None:
         """The intent, or None where none was written whole."""
         try:
-            with open(f"{self.folder(session)}/{layout.SPEC}", encoding="ascii") as file:
-                return from_plain(Spec, json.load(file))
+            with open(f"{self.folder(session)}/{layout.SPEC}", "rb") as file:
+                return from_plain(Spec, checksum.load(file.read()))
         except (OSError, ValueError, PeerBroke):
             return None
 
@@ -134,7 +134,7 @@ class SessionStore:
 
     def put_environment(self, session: str, env: dict[str, str]) -> None:
         """For the next run, where none was kept."""
-        _write(f"{self.folder(session)}/{layout.ENVIRONMENT}", env)
+        _write(f"{self.folder(session)}/{layout.ENVIRONMENT}", json.dumps(env))
 
     def forget_environment(self, session: str) -> None:
         """No run will follow."""
@@ -143,7 +143,7 @@ class SessionStore:
 
     def was_forked(self, session: str) -> bool:
         """Whether a zygote ever began with it: the socket is bound before the fork, the journal comes after."""
-        return any(os.path.lexists(f"{self.folder(session)}/{name}") for name in (layout.SOCKET, layout.JOURNAL))
+        return any(_may_exist(f"{self.folder(session)}/{name}") for name in (layout.SOCKET, layout.JOURNAL))
 
     def remove_socket(self, session: str) -> None:
         """Nobody listens there any more."""
@@ -169,6 +169,17 @@ class SessionStore:
         append(f"{self.folder(session)}/{layout.JOURNAL}", record)
 
 
+def _may_exist(path: str) -> bool:
+    """False only where the kernel says that there is no such file; a folder that cannot be read proves nothing."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
@@ -176,9 +187,9 @@ def _size(path: str) -> int:
         return 0
 
 
-def _write(path: str, data: Any) -> None:
+def _write(path: str, text: str) -> None:
     temporary = f"{path}.new"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with open(fd, "w", encoding="ascii") as file:
-        json.dump(data, file)
+        file.write(text)
     os.rename(temporary, path)

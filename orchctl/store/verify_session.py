@@ -5,12 +5,10 @@ A journal that is damaged is named once; what it might have said is then not hel
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
-from typing import Any
 
-from orchctl.core import journal, layout
+from orchctl.core import checksum, journal, layout
 from orchctl.core.journal import Record
 from orchctl.errors import PeerBroke
 from orchctl.model.lazily import dataclass
@@ -203,7 +201,7 @@ class SessionCheck:
                 files.say(layout.SPEC, "bad-spec", "it is not there, and the session was started")
             return
         try:
-            spec = from_plain(Spec, parsed(data))
+            spec = from_plain(Spec, checksum.load(data))
         except (ValueError, PeerBroke) as error:
             files.say(layout.SPEC, "bad-spec", str(error))
             return
@@ -217,7 +215,7 @@ class SessionCheck:
         if data is None:
             return None
         try:
-            ended = from_plain(Session, parsed(data))
+            ended = from_plain(Session, checksum.load(data))
         except (ValueError, PeerBroke) as error:
             files.say(layout.ENDED, "bad-end", str(error))
             return None
@@ -225,14 +223,6 @@ class SessionCheck:
             files.say(layout.ENDED, "bad-end", f"it belongs to session {ended.id}")
             return None
         return ended.output.next_offset
-
-
-def parsed(data: bytes) -> Any:
-    """JSON as we write it; `ValueError` for anything else."""
-    try:
-        return json.loads(data.decode("ascii"))
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
 
 
 def _owners(records: list[Record]) -> list[object]:

@@ -28,12 +28,14 @@ from orchctl.supervisor.harness.lives import Lives
 from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.house import House
 from orchctl.supervisor.limits import LimitGuard
+from orchctl.supervisor.salvage import salvaged
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
 REMOVED_AFTER_S = 20.0  # whoever started it and wants its end has come by then, through a killed supervisor or a stall
 TEND_AGAIN_S = 1.0
+ADOPT_AGAIN_S = 2.0
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
 
@@ -56,25 +58,45 @@ class Registry:
     def adopt(self) -> None:
         """Take over what earlier supervisors left. What was never forked was never answered for, and goes."""
         self._store.clear()
+        unread = []
         for session_id in self._store.ids():
             if self.archive.add(session_id):
                 continue
-            spec = self._store.read_spec(session_id)
             if not self._store.was_forked(session_id):
                 log.warning("session %s was never started; its directory is removed", session_id)
                 self._store.remove(session_id)
-                continue
-            if spec is None:
-                log.warning("session %s: its spec.json is damaged; its files are left as they are", session_id)
-                continue
-            session = SupervisedSession(spec, self._house)
-            self._sessions[session_id] = session
-            self.lives.hold(session)
-            self._tasks.create_task(guarded(f"session {session_id}", self._tend(session, None)))
+            elif not self._adopt(session_id):
+                unread.append(session_id)
+        if unread:
+            self._tasks.create_task(guarded("unreadable sessions", self._adopt_later(unread)))
         self.lives.adopt(list(self._sessions.values()))
         for session_id in list(self._house.teller.events.told):
-            if session_id not in self._sessions:
+            if session_id not in self._sessions and session_id not in unread:
                 self._house.teller.forget(session_id)
+
+    def _adopt(self, session_id: str) -> bool:
+        """Hold a session of an earlier supervisor; False where its files cannot be read now."""
+        try:
+            spec = self._store.read_spec(session_id)
+            if spec is None or spec.id != session_id:
+                log.warning("session %s: spec.json is damaged; what its journals tell is used instead", session_id)
+                spec = salvaged(self._store, session_id)
+            if spec is None:
+                log.warning("session %s: nothing tells what it is; its files are left as they are", session_id)
+                return True
+            session = SupervisedSession(spec, self._house)
+        except OSError as error:
+            log.warning("session %s cannot be read, and is tried again: %s", session_id, error.strerror)
+            return False
+        self._sessions[session_id] = session
+        self.lives.hold(session)
+        self._tasks.create_task(guarded(f"session {session_id}", self._tend(session, None)))
+        return True
+
+    async def _adopt_later(self, unread: list[str]) -> None:
+        """Files that could not be read at the start are tried again until they can be."""
+        while unread := [session_id for session_id in unread if not self._adopt(session_id)]:
+            await asyncio.sleep(ADOPT_AGAIN_S)
 
     async def _tend(self, session: SupervisedSession, first: socket.socket | None) -> None:
         await self._hold(session, first)
@@ -217,6 +239,8 @@ class Registry:
         """A session that is over, to be read."""
         spec = self._store.read_spec(session_id)
         if spec is None or spec.id != session_id:
+            spec = salvaged(self._store, session_id)
+        if spec is None:
             raise NoSuchSession(f"the files of session {session_id} are gone or damaged", code="damaged-session")
         session = SupervisedSession(spec, self._house, over=True)
         session.pair.greeted.set()
