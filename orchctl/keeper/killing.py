@@ -14,6 +14,7 @@ from orchctl.keeper.pair import Pair
 
 AGAIN_S = 0.1  # new children may be born while the old ones are killed
 ROUNDS = 20  # what two seconds of SIGKILL did not end is a survivor, and is named
+LATE_ROUNDS = 300  # on a busy machine, a process may wait this long for a processor to end on
 PAUSE_ROUNDS = 10  # a process that is about to be stopped may have started another
 _TIOCSIG = 0x40045436
 
@@ -69,14 +70,17 @@ class Killing:
         """KILL, when it is due."""
         if self.at is None or time.monotonic() < self.at:
             return
-        alive = self._below()
-        tree.send(alive, signal.SIGKILL)
+        tree.send(self._below(), signal.SIGKILL)
         self._rounds += 1
         self.at = time.monotonic() + AGAIN_S
-        if alive and self._rounds == ROUNDS:
+        if self._rounds < ROUNDS:
+            return
+        alive = self._below()  # another look: what has ended since then would not be named truly
+        if self._rounds < LATE_ROUNDS and any(map(tree.is_late, alive)):
+            return
+        if alive:
             self._record("survivors", pids=alive)
-        if self._rounds >= ROUNDS:
-            self.at, self._rounds = None, 0
+        self.at, self._rounds = None, 0
 
 
 def pause(below: Callable[[], list[int]]) -> None:

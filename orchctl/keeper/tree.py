@@ -28,12 +28,64 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(root: int, *, leave_out: int) -> list[int]:
-    """Every process below `root` but one child of it, parents before their children."""
+    """Every process below `root` but one child of it, parents before their children.
+
+    By the kernel's lists of children, so that it costs what the session has, however many others run. Who loses its
+    parent meanwhile is in the root's list when that is read again.
+    """
+    if not os.path.exists(f"/proc/{root}/task/{root}/children"):  # a kernel without these files
+        return _descendants_by_parents(root, leave_out)
+    found, seen = list[int](), {leave_out}
+    _started.clear()
+    while fresh := [pid for pid in _children(root) if pid not in seen]:
+        for pid in fresh:
+            if pid in seen:
+                continue
+            seen.add(pid)
+            if not is_daemon(pid):
+                found += [pid] if _note(pid) else []
+                fresh += _children(pid)
+    return found
+
+
+def _descendants_by_parents(root: int, leave_out: int) -> list[int]:
+    """The same from the parent of every process there is."""
     below = _below({pid: parent for pid, (parent, _) in _all().items()})
     found = [pid for pid in below.get(root, []) if pid != leave_out and not is_daemon(pid)]
     for pid in found:
         found += [child for child in below.get(pid, []) if not is_daemon(child)]
     return found
+
+
+def _children(pid: int) -> list[int]:
+    """Of all its threads, the dead that nobody has waited for included; none of a process that is gone."""
+    found = list[int]()
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += map(int, file.read().split())
+    return found
+
+
+def _note(pid: int) -> bool:
+    """Remember when a process was started; False if it is a mere entry waiting to be reaped, or gone."""
+    words = _stat(pid)
+    if not words or words[0] == b"Z":
+        return False
+    _started[pid] = int(words[_TICKS])
+    return True
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there, and is no mere entry waiting to be reaped."""
+    words = _stat(pid)
+    return bool(words) and words[0] not in (b"Z", b"X")
+
+
+def is_late(pid: int) -> bool:
+    """Whether a process that was sent SIGKILL only waits for a processor to end on, or is gone."""
+    words = _stat(pid)
+    return not words or words[0] in (b"R", b"Z", b"X")
 
 
 def is_daemon(pid: int) -> bool:
@@ -85,11 +137,18 @@ def _held(pid: int) -> Iterator[int | None]:
 
 def start_ticks(pid: int) -> int:
     """When a process started, in clock ticks since boot; with its number, that names it for ever."""
+    words = _stat(pid)
+    return int(words[_TICKS]) if words else 0
+
+
+def _stat(pid: int) -> list[bytes]:
+    """Of /proc/PID/stat, from the state on; nothing of a process that is gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[_TICKS])
-    except (OSError, ValueError, IndexError):
-        return 0
+            words = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []
+    return words if len(words) > _TICKS else []
 
 
 def _below(parents: dict[int, int]) -> dict[int, list[int]]:

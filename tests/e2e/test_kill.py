@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import subprocess
+import time
 
 import pytest
 
-from tests.world import ORCHCTL, World, until
+from orchctl.core import journal
+from tests.world import DEADLINE_S, ORCHCTL, World, until
 
 ESCAPES = {
     "foreground child": "sleep 1000; true",
@@ -116,3 +121,23 @@ def test_a_supervisor_that_was_started_inside_a_session_outlives_it(world: World
     assert world.json("info", "other")["is_alive"]
     assert os.path.exists(f"/proc/{pid}")
     assert world.ok("spawn", "--follow", "echo", "well") == "well"
+
+
+def test_a_process_that_has_ended_is_named_as_a_survivor_by_no_kill(world: World) -> None:
+    """On a busy machine what a keeper names may end before the answer is made."""
+    session = world.ok("spawn", "bash", "-c", "trap '' HUP TERM; echo up; exec sleep 1000")
+    until(lambda: b"up" in world.log(session))
+    program = world.json("info", session)["pid"]
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    with world.start("kill", "--grace", "1h", "--json", session) as killing:
+        until(lambda: b'"kill"' in world.journal(session))
+        with open(f"{world.state}/sessions/{session}/run.jnl", "ab") as file:
+            file.write(journal.encode({"type": "survivors", "pids": [ended.pid], "time": time.time()}))
+        world.ok("resize", session, "90x30")  # has the supervisor read its journal
+        assert killing.poll() is None
+        os.kill(program, signal.SIGKILL)
+        until(lambda: killing.poll() is not None, deadline_s=2 * DEADLINE_S)
+        assert killing.stdout is not None
+        assert json.loads(killing.stdout.read())["survivors"] == []
+    assert killing.returncode == 0

@@ -7,10 +7,11 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 
 from orchctl.keeper import killing, tree
-from orchctl.keeper.killing import Killing, members
+from orchctl.keeper.killing import ROUNDS, Killing, members
 from orchctl.keeper.pair import Pair
 from tests.world import until
 
@@ -119,16 +120,67 @@ def test_a_second_kill_may_only_be_sooner() -> None:
     assert killed.at < first
 
 
+class Reborn:
+    """A session whose processes come again, so many times, whatever is done to them."""
+
+    def __init__(self, words: list[str], state: str, times: int) -> None:
+        self._words, self._state, self._times = words, state, times
+        self.born: list[subprocess.Popen[bytes]] = []
+
+    def look(self) -> list[int]:
+        if len(self.born) == self._times:
+            return []
+        self.born.append(subprocess.Popen(self._words))
+        until(lambda: state(self.born[-1].pid) == self._state)
+        return [self.born[-1].pid]
+
+    def end(self) -> None:
+        for one in self.born:
+            one.kill()
+            one.wait()
+
+
+def _force(killed: Killing) -> None:
+    killed.begin(0, "asked")
+    while killed.at is not None:
+        time.sleep(max(0.0, killed.at - time.monotonic()))
+        killed.go_on()
+
+
 def test_survivors_are_named_by_each_kill() -> None:
     said: list[tuple[str, object]] = []
-    with subprocess.Popen(["true"]) as gone:
-        gone.wait()
-    killed = Killing(lambda: [gone.pid], lambda kind, **fields: said.append((kind, fields.get("pids"))))
-    for _ in range(2):
-        killed.begin(0, "asked")
-        while killed.at is not None:
-            killed.go_on()
-    assert said == [("kill", None), ("survivors", [gone.pid])] * 2
+    session = Reborn(["sleep", "1000"], "S", 1000)
+    try:
+        for _ in range(2):
+            _force(Killing(session.look, lambda kind, **fields: said.append((kind, fields.get("pids")))))
+            assert said == [("kill", None), ("survivors", [session.born[-1].pid])]
+            assert session.born[-1].poll() is None
+            said.clear()
+    finally:
+        session.end()
+
+
+def test_what_has_ended_since_the_last_blow_is_no_survivor() -> None:
+    said: list[str] = []
+    with subprocess.Popen(["sleep", "1000"]) as last:
+        looks = iter([[last.pid]] * (1 + ROUNDS))  # the last of them is followed by one that finds nobody
+
+        def below() -> list[int]:
+            return next(looks, [])
+
+        _force(Killing(below, lambda kind, **_: said.append(kind)))
+    assert said == ["kill"]
+
+
+def test_who_only_waits_for_a_processor_to_end_on_is_no_survivor_yet() -> None:
+    said: list[str] = []
+    session = Reborn(["sh", "-c", "while :; do :; done"], "R", ROUNDS + 4)
+    try:
+        _force(Killing(session.look, lambda kind, **_: said.append(kind)))
+    finally:
+        session.end()
+    assert len(session.born) == ROUNDS + 4
+    assert said == ["kill"]
 
 
 def test_a_process_is_named_by_its_number_and_its_start() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -68,3 +70,52 @@ def test_a_stranger_that_has_got_the_number_of_a_process_meanwhile_is_not_signal
     words = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable, "-c", _REUSED]
     done = subprocess.run(words, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.split()) == (0, [b"-9"]), done
+
+
+_LOOK = """
+import os, subprocess, sys
+from orchctl.keeper import tree
+own = [subprocess.Popen(["sleep", "1000"]) for _ in range(3)]
+seen = []
+sys.addaudithook(lambda name, args: seen.append((name, args[0])) if name in ("open", "os.listdir") else None)
+found = tree.descendants(os.getpid(), leave_out=own[0].pid)
+looked, whole = len(seen), [one for one in seen if one[1] == "/proc"]
+for one in own:
+    one.kill()
+    one.wait()
+print(sorted(found) == sorted(one.pid for one in own[1:]), whole, looked)
+"""
+
+
+def test_a_look_below_a_process_costs_what_is_below_it_however_many_others_run() -> None:
+    """For each session that is killed at once there is such a look: over all of /proc that would be quadratic."""
+    others = [subprocess.Popen(["sleep", "1000"]) for _ in range(40)]
+    try:
+        done = subprocess.run([sys.executable, "-c", _LOOK], capture_output=True, timeout=60, check=True, text=True)
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+    right, whole, looked = done.stdout.split()
+    assert (right, whole) == ("True", "[]")
+    assert int(looked) <= 6 * 4  # of each process its threads, their children, its name, words and stat; not of others
+
+
+_THREADED = """
+import subprocess, sys, threading
+def start():
+    print(subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL).pid, flush=True)
+    sys.stdin.read()
+thread = threading.Thread(target=start)
+thread.start()
+thread.join()
+"""
+
+
+def test_what_a_thread_has_started_is_below_its_process_too() -> None:
+    words = [sys.executable, "-c", _THREADED]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        started = int(process.stdout.readline())
+        assert tree.descendants(process.pid, leave_out=0) == [started]
+        os.kill(started, signal.SIGKILL)

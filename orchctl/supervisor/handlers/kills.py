@@ -7,6 +7,7 @@ import contextlib
 import signal
 
 from orchctl.errors import BadInput, Conflict
+from orchctl.keeper.tree import lives
 from orchctl.model.supervisor import KillReport
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
@@ -15,6 +16,7 @@ from orchctl.supervisor.session import SupervisedSession
 
 GRACE_LIMIT_S = 86400.0
 AFTERWARDS_S = 10.0  # what KILL has not ended by then is reported, not waited for
+LATE_S = 60.0  # while nothing of a session lives, its keeper may take this long to say so: a busy machine, hundreds
 
 
 async def kill(app: Supervisor, call: Call, asked: messages.KillSessions) -> None:
@@ -52,9 +54,10 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float, number: int
         session.news.tell()
     async with asyncio.TaskGroup() as tasks:
         ends = [tasks.create_task(_end(session, grace_s, number)) for session in sessions]
+    lived = {session.spec.id for session in live}
     return KillReport(
         ended=tuple(session.spec.id for session in live if session.closed),
-        already_ended=tuple(session.spec.id for session in sessions if session not in live),
+        already_ended=tuple(session.spec.id for session in sessions if session.spec.id not in lived),
         survivors=tuple(pid for end in ends for pid in end.result()),
     )
 
@@ -64,15 +67,22 @@ async def _end(session: SupervisedSession, grace_s: float, number: int) -> tuple
     await session.pair.greeted.wait()
     if number:
         grace_s = await _ask_with(session, number, grace_s)
-    before = session.run.survivals
-    session.pair.kill(grace_s)
-    try:
-        async with asyncio.timeout(grace_s + AFTERWARDS_S):
-            while not _gone(session) and session.run.survivals == before:
-                await session.news.ticket.wait()
-    except TimeoutError:
-        return session.run.survivors or ((session.run.pid,) if session.run.pid is not None else ())
-    return () if _gone(session) else session.run.survivors
+    for limit_s in (grace_s + AFTERWARDS_S, LATE_S):
+        before = session.run.survivals
+        session.pair.kill(grace_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                while not _gone(session) and session.run.survivals == before:
+                    await session.news.ticket.wait()
+        if _gone(session) or (left := _left(session)):
+            break
+    return () if _gone(session) else left
+
+
+def _left(session: SupervisedSession) -> tuple[int, ...]:
+    """Who is there now of those that would not end; the dead are not named, whatever was said of them before."""
+    named = session.run.survivors or ((session.run.pid,) if session.run.pid is not None else ())
+    return tuple(pid for pid in named if lives(pid))
 
 
 async def _ask_with(session: SupervisedSession, number: int, grace_s: float) -> float:
