@@ -120,5 +120,5 @@ def peer_uid(connection: socket.socket) -> int:
 def hello(shared: Pair, mover: int, stalled: str = "") -> bytes:
     """What every connection hears first."""
     words = {"protocol": 1, "keeper": shared.keeper, "mover": mover, "child": shared.child, "stalled": stalled}
-    features = [wire.FENCING, wire.PIPING, wire.ENDING]
+    features = [wire.FENCING, wire.PIPING, wire.ENDING, wire.TAKEN]
     return wire.frame(wire.HELLO, json.dumps(words | {"features": features}).encode("ascii"))

@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 
 from orchctl.core import journal, layout, segments
-from orchctl.keeper import child, killing, pair, plan, process, tree
+from orchctl.keeper import child, feed, killing, pair, plan, process, tree
 from orchctl.keeper.audience import hello
 from orchctl.keeper.footing import follow_log, identity
 from orchctl.keeper.keeper import AGAIN_S, BecomeMover, Keeper
@@ -60,6 +60,7 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: pla
     shared = Pair(folder, listener, master, sources, pipe, log, what.ring_bytes, what.idle_s, 0, os.getpid())
     shared.terminal, shared.env, shared.complaints = what.terminal, what.env, complaints
     shared.input_open = what.terminal or stdin is None
+    shared.feed = feed.open_pipe() if what.terminal else -1
     shared.door = identity(f"{folder}/{layout.SOCKET}")
     try:
         shared.child = child.start(what, os.ttyname(theirs[0]) if what.terminal else theirs, stdin)

@@ -94,6 +94,7 @@ class Mover:
 
     def run(self) -> None:
         """Until the keeper says that nothing is left."""
+        self._typist.go_on(time.monotonic())  # what the mover before this one left
         while True:
             self._set_polls()
             for fd, event in self._poll.poll(self._timeout_ms()):

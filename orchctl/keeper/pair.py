@@ -16,6 +16,7 @@ from typing import Any
 
 from orchctl.core import journal, layout
 from orchctl.keeper.footing import bind_again, identity
+from orchctl.keeper.inputs import Inputs
 from orchctl.keeper.typed import Typed
 
 # keeper → mover
@@ -75,6 +76,8 @@ class Pair:
     parent: bool = True  # whether the keeper is the program's own parent, and will hear how it ended
     input_open: bool = True  # whether what is typed reaches the program
     typed: Typed = field(default_factory=Typed)
+    inputs: Inputs = field(default_factory=Inputs)
+    feed: int = -1  # the pipe that input goes through, if it does
     unrecorded: bytes = b""  # what the disk has not taken yet
     exec_pipes: dict[str, ExecPipes] = field(default_factory=dict)  # by the commands' ids; each process has its own
     door: tuple[int, int] | None = None  # the file of the listening socket

@@ -1,33 +1,26 @@
-"""Input on its way into a terminal: in order, each once, and never silently cut."""
+"""Input on its way into a terminal: in order, each once, and never silently cut.
+
+What waits and what was answered is in memory that both processes of a pair share (`inputs.py`), so that the next mover
+goes on where a killed one stopped.
+"""
 
 from __future__ import annotations
 
-import os
 import re
 import select
 import termios
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from orchctl.keeper import wire
+from orchctl.keeper.feed import Feed
 from orchctl.keeper.fence import Fence
+from orchctl.keeper.inputs import REMEMBERED, Input, Inputs
 from orchctl.keeper.pair import Pair
 
 PATIENCE_S = 5.0  # a program that takes no byte for so long does not read its input
 CANONICAL_LIMIT_BYTES = 4095  # the kernel cuts longer lines without a word
-_REMEMBERED = 256  # receipts kept for askers that lost theirs
-
-
-@dataclass(slots=True)
-class _Input:
-    asker: int
-    once: bytes
-    data: bytes
-    epoch: int = 0
-    end: bool = False  # nothing to type: the input ends here
-    taken: int = 0
 
 
 class Typist:
@@ -43,19 +36,25 @@ class Typist:
         end: Callable[[], None] = lambda: None,
         ended: bool = False,
         noted: Callable[[bytes], None] = lambda _: None,
+        inputs: Inputs | None = None,
+        pipe: int = -1,
     ) -> None:
         self._master = master
         self._terminal = terminal  # a pipe has no lines that could be too long
         self._receipt = receipt
         self._noted = noted  # told what is about to be typed; not a terminal's answers
         self._fence = fence or Fence()
-        self._queue: deque[_Input] = deque()
-        self._receipts: OrderedDict[bytes, bytes] = OrderedDict()
-        self._line_bytes = 0  # of the line that is being typed
+        self._inputs = inputs or Inputs()
+        waiting, self._receipts = self._inputs.restore()
+        self._queue = deque(waiting)
+        self._feed = Feed(master, pipe, self._inputs)
+        self._feed.resume(waiting[0] if waiting else None)
         self._end = end  # has the input ended; `go_on_after_end` is called when it is
         self._ending = False
         self._ended = ended
         self.deadline: float | None = None
+        if waiting and waiting[0].doubt:
+            self._done(wire.TYPED_MAYBE)
 
     @classmethod
     def of(
@@ -66,8 +65,17 @@ class Typist:
         noted: Callable[[bytes], None],
     ) -> Typist:
         """For one session's program."""
-        ended, fence = not shared.input_open, Fence(shared)
-        return cls(shared.master, receipt, terminal=shared.terminal, fence=fence, end=end, ended=ended, noted=noted)
+        return cls(
+            shared.master,
+            receipt,
+            terminal=shared.terminal,
+            fence=Fence(shared),
+            end=end,
+            ended=not shared.input_open,
+            noted=noted,
+            inputs=shared.inputs,
+            pipe=shared.feed,
+        )
 
     @property
     def busy(self) -> bool:
@@ -97,7 +105,8 @@ class Typist:
             self._receipt(asker, wire.RECEIPT.pack(once, 0, wire.TYPED_STALE))
             return False
         self.raise_fence(epoch, now)
-        self._queue.append(_Input(asker, once, data, epoch, end))
+        self._queue.append(Input(asker, once, data, epoch, end))
+        self._inputs.begin(self._queue[-1])
         self.go_on(now)
         return True
 
@@ -118,12 +127,8 @@ class Typist:
             if self._hung_up():
                 self._done(wire.TYPED_BLOCKED)
                 continue
-            if first.data and not first.once.startswith(wire.ANSWER):
-                self._noted(first.data[first.taken :])
             try:
-                taken = os.write(self._master, first.data[first.taken :]) if first.data else 0
-                self._note_line(first.data[first.taken : first.taken + taken])
-                first.taken += taken
+                self._type(first)
             except BlockingIOError:
                 self.deadline = self.deadline or now + PATIENCE_S
                 return
@@ -133,6 +138,15 @@ class Typist:
             self.deadline = now + PATIENCE_S
             if first.taken == len(first.data):
                 self._done(wire.TYPED_ALL)
+
+    def _type(self, first: Input) -> None:
+        if not first.data:
+            return
+        piece = self._feed.stage(first)
+        if not first.once.startswith(wire.ANSWER):
+            self._noted(piece)
+        taken = self._feed.push(first)
+        self._note_line(first.data[first.taken - taken : first.taken])
 
     @property
     def ending(self) -> bytes:
@@ -153,11 +167,17 @@ class Typist:
             return
         late = [one for one in self._queue if one.epoch < epoch and one.once != self.ending]
         for one in late:
+            under_way = one is self._queue[0]
             self._queue.remove(one)
             self.deadline = None
             receipt = wire.RECEIPT.pack(one.once, one.taken, wire.TYPED_STALE)
             if one.taken:  # asked for again, its beginning must not be typed twice
+                self._inputs.finish(one, wire.TYPED_STALE)
                 self._remember(one.once, receipt)
+            else:
+                self._inputs.forget(one)
+            if under_way:
+                self._feed.drop()
             self._receipt(one.asker, receipt)
         if late:
             self.go_on(now)
@@ -171,23 +191,28 @@ class Typist:
     def _done(self, outcome: int) -> None:
         first = self._queue.popleft()
         self.deadline = None
+        self._inputs.finish(first, outcome)
+        self._feed.drop()
         self._remember(first.once, wire.RECEIPT.pack(first.once, first.taken, outcome))
-        self._receipt(first.asker, self._receipts[first.once])
+        if first.asker >= 0:  # else nobody has asked since the last mover died
+            self._receipt(first.asker, self._receipts[first.once])
 
     def _remember(self, once: bytes, receipt: bytes) -> None:
         self._receipts[once] = receipt
-        if len(self._receipts) > _REMEMBERED:
-            self._receipts.popitem(last=False)
+        if len(self._receipts) > REMEMBERED:
+            self._inputs.forget_receipt(self._receipts.popitem(last=False)[0])
 
     def _cut_by_kernel(self, data: bytes) -> bool:
         """Whether a line, with what was typed of it before, is longer than line mode takes."""
-        if not self._terminal or self._line_bytes + len(data) <= CANONICAL_LIMIT_BYTES:
+        if not self._terminal or self._inputs.line_bytes + len(data) <= CANONICAL_LIMIT_BYTES:
             return False
         modes = termios.tcgetattr(self._master)
         if not modes[3] & termios.ICANON:
             return False
         first, *others = _line_ends(modes).split(data)
-        return any(length > CANONICAL_LIMIT_BYTES for length in (self._line_bytes + len(first), *map(len, others)))
+        return any(
+            length > CANONICAL_LIMIT_BYTES for length in (self._inputs.line_bytes + len(first), *map(len, others))
+        )
 
     def _note_line(self, typed: bytes) -> None:
         """Remember how long the unfinished line is by now."""
@@ -195,10 +220,10 @@ class Typist:
             return
         modes = termios.tcgetattr(self._master)
         if not modes[3] & termios.ICANON:
-            self._line_bytes = 0  # a program that reads each key has it
+            self._inputs.line_bytes = 0  # a program that reads each key has it
             return
         *ended, last = _line_ends(modes).split(typed)
-        self._line_bytes = len(last) if ended else self._line_bytes + len(last)
+        self._inputs.line_bytes = len(last) if ended else self._inputs.line_bytes + len(last)
 
     def _hung_up(self) -> bool:
         """Whether nobody holds the terminal any more; the kernel would still take what is written."""

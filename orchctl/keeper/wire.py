@@ -55,10 +55,12 @@ TYPED_ALL = 0
 TYPED_BLOCKED = 1  # the program does not read; the rest was dropped
 TYPED_TOO_LONG = 2  # a line longer than the terminal takes; nothing was typed
 TYPED_STALE = 3  # the epoch is over; what of it was not typed yet never is
+TYPED_MAYBE = 4  # the mover died while it typed: perhaps more was typed than is told; the rest was dropped
 
 FENCING = "fence"  # a feature: what is typed carries its epoch
 PIPING = "pipes"  # a feature: the mover drains the FIFOs of commands whose stdout and stderr come apart
 ENDING = "eof"  # a feature: the input of a program on pipes can be ended; answered by TYPED, of no bytes
+TAKEN = "taken"  # a feature: the next mover knows each input by its name, and how much of it was typed
 
 LIMIT_BYTES = 1 << 20
 HEAD = struct.Struct(">BI")

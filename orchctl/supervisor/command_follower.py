@@ -187,7 +187,12 @@ class CommandFollower:
                 break
             running.inputs = (await self._prompt.wait(running)).inputs
         running.signalled = running.program_signalled = False  # what was interrupted before is not this
-        _, outcome = await self._session.pair.type(once, line, epoch)
+        try:
+            _, outcome = await self._session.pair.type(once, line, epoch)
+        except Conflict as error:
+            if error.code != "maybe-typed":  # then its marks tell, and a line that was lost is typed again
+                raise
+            return
         if outcome == wire.TYPED_STALE:
             raise self._session.leases.refusal()
 

@@ -115,7 +115,8 @@ class PairLink:
         """Type `data`; how many bytes were taken, and the outcome. The same `once` is typed once.
 
         `epoch` is the one it was allowed under; None for what nobody needs to be allowed. When a mover dies before
-        it says that it has typed, the next one types it, unless not `again`: then it is `maybe-typed`.
+        it says that it has typed, the next one goes on where that one stopped. One of an older version types it anew,
+        unless not `again`: then it is `maybe-typed`.
         """
         return await self._have_typed(once, _Typing(data, epoch, asyncio.get_running_loop().create_future(), again))
 
@@ -177,6 +178,11 @@ class PairLink:
     def drains_pipes(self) -> bool:
         """Whether the mover drains the pipes of commands; a pair of an older version does not."""
         return wire.PIPING in (self._features or ())
+
+    @property
+    def _counts_input(self) -> bool:
+        """Whether the next mover knows what the last one typed."""
+        return wire.TAKEN in (self._features or ())
 
     async def open_pipes(self, exec_id: str) -> None:
         """Have a command's FIFOs held open by both processes of the pair, and drained from now on."""
@@ -289,7 +295,7 @@ class PairLink:
             self._ear = None
             ear.close()
             for typing in self._typing.values():
-                if typing.sent and not typing.again and not typing.done.done():
+                if typing.sent and not typing.again and not self._counts_input and not typing.done.done():
                     typing.done.set_exception(Conflict("the mover died; it may have typed it", code="maybe-typed"))
             self._look_if_possible()
 
@@ -309,7 +315,11 @@ class PairLink:
         elif kind == wire.TYPED:
             once, taken, outcome = wire.RECEIPT.unpack(payload)
             typing = self._typing.get(once)
-            if typing is not None and not typing.done.done():
+            if typing is None or typing.done.done():
+                return
+            if outcome == wire.TYPED_MAYBE:
+                typing.done.set_exception(_maybe_typed(taken, len(typing.data)))
+            else:
                 typing.done.set_result((taken, outcome))
 
     def _answer(self, kind: int, payload: bytes) -> None:
@@ -325,7 +335,7 @@ class PairLink:
         self._armed = False
         self.fence(self._fence)
         for once, typing in self._typing.items():
-            if typing.again or not typing.sent:
+            if typing.again or not typing.sent or self._counts_input:
                 self._send_input(once, typing)
         for question in self._questions:
             self._send(question.kind, question.payload)
@@ -426,6 +436,14 @@ def _is_ours(pid: int, folder: str) -> bool:
             return name.read() in _NAMES and root in words.read().split(b"\0")
     except OSError:
         return False
+
+
+def _maybe_typed(taken: int, length: int) -> Conflict:
+    return Conflict(
+        f"the session's mover died while it typed: {taken} of {length} bytes were typed, perhaps more, "
+        "and the rest is not; look at the session before you send it again",
+        code="maybe-typed",
+    )
 
 
 def _ended() -> Conflict:

@@ -187,3 +187,50 @@ def test_a_pair_of_an_older_build_is_not_asked_for_the_end_of_input(tmp_path: Pa
         return refused.value.code
 
     assert asyncio.run(main()) == "older-version"
+
+
+def _typed_by_two_movers(tmp_path: Path, features: list[str], outcome: int) -> tuple[int, str]:
+    """The first mover dies before it answers; how often the second is asked, and the error's code."""
+    hello = wire.frame(wire.HELLO, json.dumps({"protocol": 1, "features": features}).encode())
+    once = b"1" * wire.ONCE_BYTES
+
+    async def main() -> tuple[int, str]:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / "pair.sock"))
+        listener.listen(1)
+        ours, theirs = socket.socketpair()
+        link = PairLink(str(tmp_path), lambda: None)
+        tending = asyncio.create_task(link.tend(ours))
+        typing = asyncio.create_task(link.type(once, b"a line\n", again=False))
+        theirs.setblocking(False)
+        theirs.sendall(hello)
+        await _heard(theirs)
+        theirs.close()
+        theirs, _ = await asyncio.to_thread(listener.accept)
+        theirs.sendall(hello + wire.frame(wire.TYPED, wire.RECEIPT.pack(once, 3, outcome)))
+        code = ""
+        try:
+            await asyncio.wait_for(typing, 60)
+        except Conflict as error:
+            code = error.code
+        theirs.setblocking(False)
+        asked = [kind for kind, _ in wire.Decoder().feed(await _heard(theirs)) if kind == wire.INPUT]
+        listener.close()
+        theirs.close()
+        (tmp_path / "pair.sock").unlink()
+        await asyncio.wait_for(tending, 60)
+        return len(asked), code
+
+    return asyncio.run(main())
+
+
+def test_what_must_not_be_typed_again_is_asked_of_the_next_mover_where_that_counts_input(tmp_path: Path) -> None:
+    assert _typed_by_two_movers(tmp_path, [wire.TAKEN], wire.TYPED_ALL) == (1, "")
+
+
+def test_what_must_not_be_typed_again_is_maybe_typed_where_movers_do_not_count(tmp_path: Path) -> None:
+    assert _typed_by_two_movers(tmp_path, [], wire.TYPED_ALL) == (0, "maybe-typed")
+
+
+def test_a_write_in_doubt_is_told_as_maybe_typed(tmp_path: Path) -> None:
+    assert _typed_by_two_movers(tmp_path, [wire.TAKEN], wire.TYPED_MAYBE) == (1, "maybe-typed")
