@@ -47,6 +47,7 @@ class EventStore:
         self._torn = False  # bytes behind `_end` are of a write that failed
         self._worn = False  # its checkpoint is damaged: the next append begins a new segment
         self._suspect = False  # a sync failed: the same, and it is never synced again
+        self._grew = True  # since the last sync began
         self._in_use = threading.Lock()  # the descriptor, by a sync or by who closes it
         self._take_over()
 
@@ -78,6 +79,11 @@ class EventStore:
         """So many bytes, and for so long, from the next `retain` on."""
         self._keep_bytes, self._keep_s = keep_bytes, keep_s
 
+    @property
+    def safe(self) -> bool:
+        """Whether there is nothing to sync; in doubt there is."""
+        return not self._grew and not self._suspect
+
     def forget(self, session: str) -> None:
         """It is over, and its last word is written: checkpoints no longer speak of it."""
         self.told.pop(session, None)
@@ -87,6 +93,7 @@ class EventStore:
         with self._in_use:
             if self._suspect:
                 raise OSError(errno.EIO, "this segment could not be synced before", self._folder)
+            self._grew = False  # before it: what is appended meanwhile is synced next time
             if self._fd < 0:
                 return
             try:
@@ -162,6 +169,7 @@ class EventStore:
             raise
         self._torn = False
         self._end += len(data)
+        self._grew = True
 
     def _write_at(self, fd: int, data: bytes, offset: int) -> None:
         while data:

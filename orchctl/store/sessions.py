@@ -103,8 +103,10 @@ class SessionStore:
         shutil.rmtree(going, ignore_errors=True)
 
     def clear(self) -> None:
-        """Finish what was being removed."""
-        shutil.rmtree(self._going, ignore_errors=True)
+        """Finish what was being removed; others may go at the same time."""
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(self._going):
+                shutil.rmtree(f"{self._going}/{name}", ignore_errors=True)
 
     def ids(self) -> Iterator[str]:
         """Every session that has a directory."""

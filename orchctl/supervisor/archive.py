@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 from orchctl.model.session import Session
 from orchctl.store.ended import EndedStore
+
+SLICE = 64  # sessions that are read or taken away between two turns of the event loop
 
 
 class Archive:
@@ -41,6 +44,18 @@ class Archive:
                 found = self._otherwise(session)
             self._views[session] = found
         return found
+
+    async def read_ahead(self) -> None:
+        """Have all of them in memory: read by a worker thread, a slice at a time, so that others are served too."""
+        unread = [session for session, view in self._views.items() if view is None]
+        for start in range(0, len(unread), SLICE):
+            part = unread[start : start + SLICE]
+            for session, view in zip(part, await asyncio.to_thread(self._read, part), strict=True):
+                if view is not None and view.id == session and self._views.get(session, view) is None:
+                    self._views[session] = view
+
+    def _read(self, sessions: list[str]) -> list[Session | None]:
+        return [self._store.read(session) for session in sessions]
 
     def ids(self, prefix: str = "") -> list[str]:
         """Those whose id begins so."""

@@ -57,7 +57,6 @@ class Registry:
 
     def adopt(self) -> None:
         """Take over what earlier supervisors left. What was never forked was never answered for, and goes."""
-        self._store.clear()
         unread = []
         for session_id in self._store.ids():
             if self.archive.add(session_id):

@@ -32,6 +32,7 @@ class Upkeep:
     async def run(self) -> None:
         """For ever; what fails is tried again."""
         turn = 0
+        await guarded("upkeep", asyncio.to_thread(self._app.house.store.clear))
         while True:
             await asyncio.sleep(SYNC_S)
             turn += 1
@@ -70,7 +71,8 @@ class Upkeep:
                 continue
             if session.grew:
                 await self._make_safe(session)
-        await asyncio.to_thread(self._app.house.teller.events.sync)
+        if not self._app.house.teller.events.safe:
+            await asyncio.to_thread(self._app.house.teller.events.sync)
         changed = os.stat(self._app.root.sessions).st_mtime_ns
         if changed != self._changed:
             await asyncio.to_thread(REAL.sync_folder, self._app.root.sessions)

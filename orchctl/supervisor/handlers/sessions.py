@@ -39,6 +39,8 @@ async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> No
 
 async def list_sessions(app: Supervisor, call: Call, asked: messages.ListSessions) -> None:
     """Oldest first."""
+    if asked.ended_too:
+        await app.registry.archive.read_ahead()
     views = app.registry.views(ended_too=asked.ended_too)
     if asked.managed_by is not None:
         manager.parse(asked.managed_by)
@@ -48,6 +50,8 @@ async def list_sessions(app: Supervisor, call: Call, asked: messages.ListSession
 
 async def select(app: Supervisor, call: Call, asked: messages.SelectSessions) -> None:
     """Oldest first; none is an answer too."""
+    if asked.ended_too and asked.selection.open:
+        await app.registry.archive.read_ahead()
     views = app.registry.select(asked.selection, asked.own_manager, ended_too=asked.ended_too)
     await _say(app, call, views, usage=asked.usage, waiting=asked.waiting)
 
