@@ -88,10 +88,21 @@ def wait_until_gone(root: Root) -> None:
 def _locked(path: str) -> Iterator[None]:
     fd = _private(path)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        _lock(fd, path)
         yield
     finally:
         os.close(fd)
+
+
+def _lock(fd: int, path: str) -> None:
+    """Without locks nothing proves that a second supervisor does not start: none may run then."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    except OSError as error:
+        raise SupervisorUnreachable(
+            f"cannot lock {path}: {error.strerror}; set ORCHCTL_STATE_DIR to a directory on a file system with locks",
+            code="no-locks",
+        ) from None
 
 
 def _private(path: str) -> int:

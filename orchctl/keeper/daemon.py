@@ -80,14 +80,24 @@ def _become_daemon(root: str, keep: list[int], *, forked: bool) -> None:
 
 
 def _fresh(root: str, ready: list[int]) -> Door:
-    lock = _lock(root)
+    try:
+        lock = _lock(root)
+    except OSError as error:  # a file system without locks: nothing would keep a second supervisor away
+        _tell(ready, f"cannot lock {root}/supervisor.lock: {error.strerror}")
+        say(f"cannot lock supervisor.lock: {error.strerror}")
+        os._exit(1)
     if lock is None:
-        for fd in ready:
-            os.write(fd, b"error another supervisor holds its lock but does not listen\n")
+        _tell(ready, "another supervisor holds its lock but does not listen")
         say("another supervisor is running")
         os._exit(0)
     _remove_sockets(root)
     return Door(bind(root, SOCKET, BACKLOG), lock)
+
+
+def _tell(ready: list[int], reason: str) -> None:
+    """Say to the client that waits for us why nothing starts."""
+    for fd in ready:
+        os.write(fd, f"error {reason}\n".encode(errors="replace"))
 
 
 def _remove_sockets(root: str) -> None:

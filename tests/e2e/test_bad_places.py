@@ -97,6 +97,24 @@ def test_a_relative_state_directory_is_refused(world: World) -> None:
     assert error_of(done) == (2, "bad-state-dir")
 
 
+@needs("strace")
+@pytest.mark.parametrize("lock", ["start.lock", "supervisor.lock"])
+def test_where_files_cannot_be_locked_no_supervisor_starts(world: World, lock: str) -> None:
+    """F74: a network file system may have no locks, and without them two supervisors could run."""
+    path = f"{world.state}/{lock}"
+    fault = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", path, "-e", "inject=flock:error=ENOLCK"]
+    done = subprocess.run(
+        [*fault, ORCHCTL, "spawn", "--json", "true"], env=world.env, capture_output=True, timeout=DEADLINE_S, check=False
+    )
+    status, code = error_of(done)
+    assert (status, code) == (8, "no-locks" if lock == "start.lock" else "supervisor-unreachable")
+    assert f"cannot lock {path}: No locks available" in json.loads(done.stderr)["message"]
+    assert done.stdout == b""
+    assert processes_of(world.folder) == []
+    assert not os.path.exists(f"{world.state}/supervisor.sock")
+    assert world.run("spawn", "--wait", "sh", "-c", "exit 3").returncode == 3  # with locks it works
+
+
 PLACES = {
     "of 200 bytes": b"p" * 90 + b"/" + b"q" * 109,
     "with spaces": b" a  b ",
