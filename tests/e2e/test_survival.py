@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from orchctl.core import journal
-from tests.programs import pour, pour_bytes, pour_digest
+from tests.programs import pour, pour_by_steps, pour_bytes, pour_digest
 from tests.world import DEADLINE_S, World, processes_of, until
 
 MB = 1 << 20
@@ -23,7 +23,12 @@ MB = 1 << 20
 def test_a_follower_gets_every_byte_while_the_supervisor_is_killed_again_and_again(
     world: World, long_form: bool
 ) -> None:
-    total, kills = (1 << 30, 500) if long_form else (20 * MB, 15)
+    """F01, in part."""
+    pour_through_kills(world, *((1 << 30, 500) if long_form else (20 * MB, 15)))
+
+
+def pour_through_kills(world: World, total: int, kills: int) -> None:
+    """Pour so many bytes while supervisors are killed, and follow: log, follower and end are as if none had been."""
     rnd = random.Random(2)
     world.keep_of_each_session("2G")
     session = world.ok("spawn", *pour(total, seed=7, bytes_per_s=4 * MB, exit_code=37))
@@ -87,6 +92,30 @@ def test_zygote_and_supervisor_killed_together_are_started_again_and_adopt_the_s
     world.ok("send", session, "still here")
     out, _ = follower.communicate(timeout=60)
     assert (follower.returncode, out) == (6, b"still here\nstill here\n")
+
+
+def test_a_session_outlives_supervisor_and_keeper_killed_at_once(world: World, long_form: bool) -> None:
+    """F03: the program goes on and loses no byte, and its exit code still comes, from the zygote."""
+    for number in range(100 if long_form else 4):
+        gate = f"{world.folder}/gate{number}"
+        os.mkfifo(gate)
+        with open(gate, "r+b", buffering=0) as steps:  # both ends, so that neither waits for the other to open it
+            words = pour_by_steps(MB // 4, seed=number, steps=2, gate=gate, exit_code=40 + number % 2)
+            session = world.ok("spawn", "--", *words)
+            program, supervisor = world.json("info", session)["pid"], world.supervisor()
+            steps.write(b".")
+            victims = [supervisor, _parent(program)]
+            for victim in victims if number % 2 else reversed(victims):
+                os.kill(victim, signal.SIGKILL)
+            until(lambda session=session: world.json("info", session)["degraded"])  # type: ignore[misc]
+            assert world.supervisor() != supervisor
+            assert (world.json("info", session)["pid"], os.path.exists(f"/proc/{program}")) == (program, True)
+            steps.write(b".")
+            with world.client() as client:
+                ended = client.wait(session)
+        assert (ended.exit_code, ended.end_reason) == (40 + number % 2, "exited")
+        assert hashlib.sha256(world.log(session)).hexdigest() == pour_digest(MB // 4, seed=number)
+    assert world.run("verify").returncode == 0
 
 
 def test_a_session_goes_on_with_a_new_mover_after_its_mover_was_killed(world: World) -> None:
