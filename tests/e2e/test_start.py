@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -35,19 +35,28 @@ def test_fifty_clients_at_once_reach_one_supervisor(world: World, stale: bool, d
         os.makedirs(world.state, 0o700)
         with socket.socket(socket.AF_UNIX) as left_behind:
             left_behind.bind(f"{world.state}/supervisor.sock")
+    ask_at_once(world, CLIENTS, delay_s)
+
+
+def ask_at_once(world: World, clients: int, delay_s: float = 0.0, before: Callable[[], list[str]] = list) -> None:
+    """So many clients want a supervisor, each within `delay_s` of one moment; all reach the same one."""
     gate, go = os.pipe()
-    argv = [sys.executable, "-c", _ASK, str(delay_s)]
-    clients = [
-        subprocess.Popen(argv, env=world.env, stdin=gate, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(CLIENTS)
+    running = [
+        subprocess.Popen(
+            [*before(), sys.executable, "-c", _ASK, str(delay_s)],
+            env=world.env,
+            stdin=gate,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(clients)
     ]
     os.close(gate)
-    os.write(go, b"." * CLIENTS)
-    answers = [client.communicate(timeout=2 * DEADLINE_S) for client in clients]
+    os.write(go, b"." * clients)
+    answers = [client.communicate(timeout=2 * DEADLINE_S) for client in running]
     os.close(go)
     assert [err for _, err in answers if err] == []
-    assert {out for out, _ in answers} == {b"%d\n" % world.supervisor()}
-    assert len(answers) == CLIENTS
+    assert [out for out, _ in answers] == [b"%d\n" % world.supervisor()] * clients
 
 
 def test_command_substitution_returns_from_cold_and_all_environments_reach_one_supervisor(world: World) -> None:
