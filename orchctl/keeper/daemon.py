@@ -23,6 +23,7 @@ _PAST_OUR_FDS = 1 << 16
 def main() -> None:
     """ROOT [--foreground] [--ready FD] | ROOT --adopt LISTENER LOCK CHANNEL | ROOT --succeed LISTENER LOCK TRIAL."""
     process.shut_out_others()
+    process.take_limits()
     root, *words = sys.argv[1:]
     os.chdir("/")
     os.umask(0o077)
