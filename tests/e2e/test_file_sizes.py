@@ -26,8 +26,8 @@ def test_a_soft_limit_of_the_client_that_starts_the_supervisor_stalls_no_session
     """F27: the limit is for the programs of that client, who get its signal; the log has none."""
     done = _limited(world, f"{LIMIT_BYTES}:", "spawn", "--", *pour(TOTAL, seed=1, exit_code=5))
     session = done.stdout.decode().strip()
-    with world.client() as client:
-        assert client.wait(session, timeout_s=DEADLINE_S).exit_code == 5
+    until(lambda: (told := world.json("info", session))["state"] == "closed" or told["stalled"])
+    assert (world.json("info", session)["exit_code"], world.json("info", session)["stalled"]) == (5, None)
     assert world.log(session) == pour_bytes(TOTAL, seed=1)
     file = f"{world.folder}/large"
     done = _limited(world, f"{LIMIT_BYTES}:", "spawn", "--wait", "dd", "if=/dev/zero", f"of={file}", "bs=128k", "count=2")
