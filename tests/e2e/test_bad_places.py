@@ -103,9 +103,8 @@ def test_where_files_cannot_be_locked_no_supervisor_starts(world: World, lock: s
     """F74: a network file system may have no locks, and without them two supervisors could run."""
     path = f"{world.state}/{lock}"
     fault = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", path, "-e", "inject=flock:error=ENOLCK"]
-    done = subprocess.run(
-        [*fault, ORCHCTL, "spawn", "--json", "true"], env=world.env, capture_output=True, timeout=DEADLINE_S, check=False
-    )
+    words = [*fault, ORCHCTL, "spawn", "--json", "true"]
+    done = subprocess.run(words, env=world.env, capture_output=True, timeout=DEADLINE_S, check=False)
     status, code = error_of(done)
     assert (status, code) == (8, "no-locks" if lock == "start.lock" else "supervisor-unreachable")
     assert f"cannot lock {path}: No locks available" in json.loads(done.stderr)["message"]

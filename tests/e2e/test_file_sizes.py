@@ -30,10 +30,11 @@ def test_a_soft_limit_of_the_client_that_starts_the_supervisor_stalls_no_session
     assert (world.json("info", session)["exit_code"], world.json("info", session)["stalled"]) == (5, None)
     assert world.log(session) == pour_bytes(TOTAL, seed=1)
     file = f"{world.folder}/large"
-    done = _limited(world, f"{LIMIT_BYTES}:", "spawn", "--wait", "dd", "if=/dev/zero", f"of={file}", "bs=128k", "count=2")
+    write = ["spawn", "--wait", "dd", "if=/dev/zero", f"of={file}", "bs=128k", "count=2"]
+    done = _limited(world, f"{LIMIT_BYTES}:", *write)
     assert done.returncode == 128 + signal.SIGXFSZ
     assert os.path.getsize(file) == LIMIT_BYTES
-    assert world.run("spawn", "--wait", "dd", "if=/dev/zero", f"of={file}", "bs=128k", "count=2").returncode == 0
+    assert world.run(*write).returncode == 0
 
 
 @needs("root")
