@@ -23,7 +23,6 @@ _PAST_OUR_FDS = 1 << 16
 def main() -> None:
     """ROOT [--foreground] [--ready FD] | ROOT --adopt LISTENER LOCK CHANNEL | ROOT --succeed LISTENER LOCK TRIAL."""
     process.shut_out_others()
-    process.take_limits()
     root, *words = sys.argv[1:]
     os.chdir("/")
     os.umask(0o077)
@@ -37,6 +36,7 @@ def main() -> None:
     if not foreground:
         roll_log(root)
         _become_daemon(root, kept, forked=bool(succeeding))  # its parent is the one that judges it
+    process.take_limits()
     process.set_name(orphans.ZYGOTE)
     process.become_subreaper()
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
