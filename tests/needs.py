@@ -84,6 +84,7 @@ NEEDS: dict[str, Need] = {
     "debootstrap": _program("debootstrap"),
     "node": _program("node", "nodejs"),
     "ps": _program("ps", "procps"),
+    "gcc": _program("gcc", "gcc libc6-dev"),
     "bash-completion": Need("bash-completion", "apt-get install bash-completion", lambda: os.path.exists(COMPLETION)),
     "root": Need("root", _AS_ROOT, _root),
     "namespaces": Need("root in a system that lets it mount and unshare", _AS_ROOT, _may_unshare),

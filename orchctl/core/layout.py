@@ -8,6 +8,7 @@ JOURNAL = "run.jnl"  # the pair's journal
 SOCKET = "pair.sock"  # where the pair answers; nobody listens once the pair is gone
 OUTPUT = "out"
 ORPHANS = "orphans.jnl"  # beside the sessions: how programs ended that had lost their keeper
+CLOCK = "clock.json"  # beside the sessions: the wall clock against the seconds since boot
 OWNER = "owner"  # beside the sessions: the process that everything here ends with, if there is one
 SEALS = "seals.jnl"  # what of the output is safe from power loss
 ENDED = "ended.json"  # the last word on a session that is over

@@ -24,6 +24,7 @@ class Run:
     start_offset: int = 0  # where its output begins
     state: State = State.IDLE
     started_at: float | None = None
+    started_boot: tuple[str, float] | None = None  # the same as boot id and seconds since boot; conversations only
     ended_at: float | None = None
     pid: int | None = None
     keeper: int | None = None  # the newest one that is known
@@ -81,6 +82,8 @@ class Run:
 def _started(run: Run, record: Record) -> None:
     run.state = lifecycle.advance(run.state, Input.STARTED)
     run.started_at, run.pid, run.keeper = record["time"], record["pid"], record.get("keeper")
+    if "boot" in record:
+        run.started_boot = record["boot"], record["boot_s"]
     run.number, run.start_offset = run.number + 1, record.get("offset", 0)
     if not run.prompts or run.prompted_once:
         run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs

@@ -24,8 +24,10 @@ from orchctl.model.command import Command, CommandStatus, CommandWait
 from orchctl.model.values import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
 from orchctl.store.commands import CommandStore, apart_files
+from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.command_follower import CommandFollower
 from orchctl.supervisor.command_pipes import CommandPipes
+from orchctl.supervisor.deadline import begins_at
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.news import News, either
 from orchctl.supervisor.prompt import Place, Prompt, ticks
@@ -121,7 +123,7 @@ class Commands:
             what="command",
             number=current.command.number,
             text=current.command.text[:TEXT_TOLD] if current.asked.record else "",
-            running_s=time.time() - current.command.started_at if current.begun else None,
+            running_s=max(0.0, time.time() - current.command.started_at) if current.begun else None,
             ahead=next((at for at, other in enumerate(waiting) if other is running), 1),
         )
 
@@ -191,6 +193,7 @@ class Commands:
         at = await self.prompt.wait(running)
         running.prompts, running.begin_offset, running.ticks = at.prompts, at.offset, ticks()
         running.inputs = at.inputs
+        running.began_boot_s = boot_s()
         running.line = self._typed_line(asked)
         if asked.timeout_s is not None:
             running.escalation = Escalation(time.monotonic() + asked.timeout_s, asked.kill_after_s)
@@ -298,9 +301,9 @@ class Commands:
 
     def _close(self, running: Running, **fields: Any) -> None:
         ended_at = time.time()
-        running.command = replace(
-            running.command, ended_at=ended_at, duration_s=ended_at - running.command.started_at, **fields
-        )
+        began_boot_s = running.began_boot_s
+        lasted_s = ended_at - running.command.started_at if began_boot_s is None else boot_s() - began_boot_s
+        running.command = replace(running.command, ended_at=ended_at, duration_s=max(0.0, lasted_s), **fields)
         running.safe_offset = running.command.end_offset or running.safe_offset
         self.last_end = running.command.end_offset or self.last_end
         try:
@@ -370,10 +373,9 @@ class Commands:
         running.begin_offset = running.safe_offset = record["begin_offset"]
         running.viewer = record.get("viewer", "")
         running.piped = record.get("piped", False)
+        running.began_boot_s = record.get("began_boot_s") if record.get("boot") == boot_id() else None
         running.line = record.get("line") or self._typed_line(asked)
-        at = record["timeout_at"]
-        begins_at = time.monotonic() + at - time.time() if at is not None else None
-        running.escalation = Escalation(begins_at, asked.kill_after_s)
+        running.escalation = Escalation(begins_at(record), asked.kill_after_s)
         running.inputs = ANY_INPUTS  # it may be typed already, and is not typed twice
         running.leave(patience_s=COME_BACK_S)
         self._by_id[command.id] = running

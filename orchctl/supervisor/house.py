@@ -6,6 +6,7 @@ from orchctl.config import Config
 from orchctl.model.lazily import dataclass
 from orchctl.store.ended import EndedStore
 from orchctl.store.sessions import SessionStore
+from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.configuration import Configuration
 from orchctl.supervisor.telling import Teller
 
@@ -18,6 +19,7 @@ class House:
     ended: EndedStore
     teller: Teller
     configuration: Configuration
+    clock: Clock
 
     @property
     def config(self) -> Config:

@@ -20,8 +20,9 @@ from orchctl.model.lease import Lease, Viewer
 from orchctl.protocol.leases import LeaseNews, LeaseState
 from orchctl.store.leases import LeaseStore
 from orchctl.supervisor import failpoints
+from orchctl.supervisor.clock import boot_s
 from orchctl.supervisor.news import News
-from orchctl.supervisor.viewing import View, boot_s, shown, unix
+from orchctl.supervisor.viewing import View, shown, unix
 
 if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession

@@ -21,6 +21,7 @@ from orchctl.store.events import EventStore
 from orchctl.store.sessions import SessionStore
 from orchctl.supervisor import failpoints, idle, owner, restart
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.configuration import Configuration
 from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry
@@ -76,6 +77,7 @@ class Waiting:
 
 async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, waiting: Waiting) -> None:
     house = _house(root)
+    house.clock.now()  # a jump from here on is seen, also by the supervisor after this one
     try:
         async with asyncio.TaskGroup() as tasks:
             app = Supervisor(root, house, Registry(house, zygote, tasks), zygote, time.time())
@@ -103,7 +105,9 @@ def _house(root: Root) -> House:
     configuration = Configuration(root.config)
     settings = configuration.now
     events = EventStore(REAL, root.events, keep_bytes=settings.events_bytes, keep_s=settings.events_s)
-    return House(SessionStore(root.sessions), EndedStore(root.sessions), Teller(events), configuration)
+    return House(
+        SessionStore(root.sessions), EndedStore(root.sessions), Teller(events), configuration, Clock(root.path)
+    )
 
 
 class _Stopped(Exception):

@@ -57,7 +57,7 @@ class Pruning:
         known = await self._look(candidates)
         if asked.sessions and (servers := [session for session in candidates if known[session].server]):
             raise NoSuchSession(f"no session goes by {servers[0]!r}")
-        going = candidates if asked.sessions else _overdue(known, asked, time.time())
+        going = candidates if asked.sessions else _overdue(known, asked, self._app.house.clock.now())
         count = sum(known[session].output_bytes for session in going)
         shown = [session for session in going if not known[session].server]
         for session in live:

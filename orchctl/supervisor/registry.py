@@ -126,7 +126,8 @@ class Registry:
 
     async def _remove(self, session: SupervisedSession) -> None:
         """It goes with its files, a little later: whoever waits for it, or reads it, hears its end first."""
-        await asyncio.sleep(max(0.0, (session.run.ended_at or 0.0) + REMOVED_AFTER_S - time.time()))
+        ended_s = time.time() - (session.run.ended_at or 0.0)
+        await asyncio.sleep(min(REMOVED_AFTER_S, max(0.0, REMOVED_AFTER_S - ended_s)))  # clocks may have been set
         while session.readers.any:
             await asyncio.sleep(REMOVED_AFTER_S)
         if self._is_known(session):  # and does not run again

@@ -12,6 +12,7 @@ from orchctl.errors import Conflict, OrchctlError
 from orchctl.model.command import Command, CommandStatus
 from orchctl.model.lazily import dataclass
 from orchctl.protocol.messages import ExecCommand
+from orchctl.supervisor.deadline import deadline
 from orchctl.supervisor.news import News
 
 CALLER_GONE_S = 5.0  # a caller that is gone for so long takes its command along
@@ -47,6 +48,7 @@ class Running:
     newlines: str = ""  # how the terminal mapped them at that end
     file_seen: bool = False  # the shell was seen to have the command's file open
     ticks: int = 0  # when that was, in clock ticks since boot
+    began_boot_s: float | None = None  # when it was begun, in seconds since boot
     output_at: int | None = None
     safe_offset: int = 0
     signalled: bool = False
@@ -113,5 +115,6 @@ class Running:
             "detach": self.asked.detach,
             "viewer": self.viewer,
             "kill_after_s": self.asked.kill_after_s,
-            "timeout_at": self.escalation.begins_at and time.time() + self.escalation.begins_at - time.monotonic(),
+            "began_boot_s": self.began_boot_s,
+            **deadline(self.escalation.begins_at),
         }

@@ -41,6 +41,7 @@ class SupervisedSession:
     """Built from disk alone, so that the next supervisor can build it too."""
 
     def __init__(self, spec: Spec, house: House, *, over: bool = False) -> None:
+        self._house = house
         store = house.store
         self.spec = spec
         self.run = Run(cols=spec.cols, rows=spec.rows, prompts=self.prompts, name=spec.name, labels=dict(spec.labels))
@@ -63,7 +64,6 @@ class SupervisedSession:
         self.given_up = False  # no run follows, whatever its policy says
         self.grew = True  # something of it may not be safe from power loss yet
         self._unsure = False  # its log may have come through a power cut
-        self._house = house
         self._store = store
         self._journal_end = 0
         self._stalled = ""
@@ -277,6 +277,10 @@ class SupervisedSession:
         if run.started_at is None:
             return None
         return round(max(0.0, (time.time() if run.ended_at is None else run.ended_at) - run.started_at), 3)
+
+    def now(self) -> float:
+        """The time by which ages are measured."""
+        return self._house.clock.now()
 
     def note(self, record: dict[str, Any]) -> None:
         """Write down what was decided about it; the journal is read by everybody who comes after us."""

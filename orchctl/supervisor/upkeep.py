@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
 
 from orchctl.config import differences
 from orchctl.disk import REAL
@@ -45,7 +44,7 @@ class Upkeep:
             if retain:
                 follow_or_roll_log(self._app.root.path)
                 await self._pruning.retain()
-                self._app.house.teller.retain(time.time())
+                self._app.house.teller.retain(self._app.house.clock.now())
         except OSError as error:
             log.warning("upkeep: %s", error)
 

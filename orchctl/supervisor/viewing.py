@@ -44,11 +44,6 @@ def identity(viewer: str, who: str, terminal: str | None) -> Identity:
     return Identity(key=key_of(viewer), who=who, terminal=terminal)
 
 
-def boot_s() -> float:
-    """Seconds since boot, also while the machine slept."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
 def shown(held: Held | None, now: float) -> Lease | None:
     """As everybody sees it."""
     if held is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -27,7 +28,8 @@ def test_a_session_that_ended_again_is_as_old_as_its_last_end(tmp_path: Path) ->
     (tmp_path / "one" / layout.ENDED).write_text("{}")
     os.utime(tmp_path / "one" / layout.ENDED, (1, 1))
     registry = SimpleNamespace(archive=SimpleNamespace(ids=lambda: ["one"]))
-    app = SimpleNamespace(house=SimpleNamespace(store=SessionStore(str(tmp_path))), registry=registry)
+    house = SimpleNamespace(store=SessionStore(str(tmp_path)), clock=SimpleNamespace(now=time.time))
+    app = SimpleNamespace(house=house, registry=registry)
     keeper = Pruning(cast(Any, app))
     assert would_go(keeper, older_than_s=7 * DAY_S).sessions == ("one",)
     (out / segments.name(100)).write_bytes(b"y" * 50)  # another run

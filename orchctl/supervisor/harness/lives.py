@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from orchctl.backends.interface import Opening
 from orchctl.core import layout
+from orchctl.core.run import Run
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.model.agent import Agent, Permission
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import Spec
+from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs
 from orchctl.supervisor.harness.servers import Servers
@@ -100,7 +102,8 @@ class Lives:
         talk = session.talk
         if talk is not None and session.closed:
             talk.roll()  # what the last run has said may be sealed
-        session.note({"type": "started", "pid": None, "offset": talk.end if talk is not None else 0})
+        offset = talk.end if talk is not None else 0
+        session.note({"type": "started", "pid": None, "offset": offset, "boot": boot_id(), "boot_s": boot_s()})
 
     async def fail(self, talk: Talk) -> None:
         """It could not be resumed."""
@@ -207,12 +210,11 @@ class Lives:
     def tick(self, sessions: list[SupervisedSession]) -> None:
         """Once a second: the limits that a pair would watch, and servers that nobody needs."""
         self.servers.tick()
-        now = time.time()
         for session in sessions:
             talk, spec = session.talk, session.spec
             if talk is None or session.closed or talk.ending:
                 continue
-            if spec.timeout_s is not None and now - (session.run.started_at or now) >= spec.timeout_s:
+            if spec.timeout_s is not None and _age_s(session.run) >= spec.timeout_s:
                 self.end_soon(talk, 5.0, "timeout")
             elif spec.idle_s is not None and time.monotonic() - talk.active_at >= spec.idle_s:
                 self.end_soon(talk, 5.0, "idle-timeout")
@@ -243,6 +245,13 @@ async def _until(talk: Talk, holds: Callable[[], bool]) -> None:
         if holds():
             return
         await ticket.wait()
+
+
+def _age_s(run: Run) -> float:
+    """How long a conversation has lasted; by the wall clock only for one that an older version began."""
+    if run.started_boot is not None and run.started_boot[0] == boot_id():
+        return boot_s() - run.started_boot[1]
+    return 0.0 if run.started_at is None else time.time() - run.started_at
 
 
 def _ticks(pid: int) -> int | None:

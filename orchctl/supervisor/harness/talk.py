@@ -68,7 +68,7 @@ class Talk:
         self.trouble: OSError | None = None  # it could not be written down, and is no longer what its files say
         self._since = self.active_at = time.monotonic()
         if not self.state.busy:  # nothing was said meanwhile: it has been idle since then
-            self.active_at -= max(0.0, time.time() - last_at)
+            self.active_at -= max(0.0, session.now() - last_at)
 
     @property
     def id(self) -> str:

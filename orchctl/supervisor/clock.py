@@ -1,0 +1,67 @@
+"""The clocks of the supervisor. What crosses processes is counted in seconds since boot, which nobody can set."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import os
+import time
+from functools import cache
+
+from orchctl.core import checksum, layout
+from orchctl.core.trusted_time import Anchor, trusted
+
+log = logging.getLogger(__name__)
+
+
+def boot_s() -> float:
+    """Seconds since boot, also while the machine slept."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+@cache
+def boot_id() -> str:
+    """Which boot that is."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+class Clock:
+    """The time by which ages are measured; see `core/trusted_time.py`. Its anchor is kept for the next supervisor."""
+
+    def __init__(self, state_dir: str) -> None:
+        self._path = f"{state_dir}/{layout.CLOCK}"
+        self._anchor = self._read()
+
+    def now(self) -> float:
+        """Unix time, and not ahead of it after a jump of the wall clock."""
+        found, anchor = trusted(self._anchor, boot_id(), boot_s(), time.time())
+        if anchor != self._anchor:
+            if anchor.jumped_s is not None:
+                log.warning("the clock has jumped ahead by %.0f s; nothing goes for its age now", time.time() - found)
+            self._anchor = anchor
+            with contextlib.suppress(OSError):  # a full disk: the next jump is tried again
+                self._write(anchor)
+        return found
+
+    def _read(self) -> Anchor | None:
+        try:
+            with open(self._path, "rb") as file:
+                found = checksum.load(file.read())
+            jumped_s = found["jumped_s"]
+            return Anchor(
+                str(found["boot"]),
+                float(found["boot_s"]),
+                float(found["real_s"]),
+                None if jumped_s is None else float(jumped_s),
+            )
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def _write(self, anchor: Anchor) -> None:
+        temporary = f"{self._path}.new"
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="ascii") as file:
+            file.write(checksum.dump(dataclasses.asdict(anchor)))
+        os.rename(temporary, self._path)
