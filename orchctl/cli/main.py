@@ -134,9 +134,14 @@ def main(argv: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
     except Exception as error:  # noqa: BLE001 - the last line of defence
-        sys.exit(_fail(app, words, error))
+        sys.exit(130 if is_interrupt(error) else _fail(app, words, error))
     finally:
         gc.freeze()  # the interpreter looks for garbage once more before it ends
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: Python 3.11 wraps it where it arrives while a class is being made."""
+    return isinstance(error, KeyboardInterrupt) or (error.__cause__ is not None and is_interrupt(error.__cause__))
 
 
 def _fail(app: App, words: list[str], error: Exception) -> int:
