@@ -107,7 +107,7 @@ def test_whole_lines_stand_in_nobodys_way(world: World, kind: Kind) -> None:
         client.send(shell.id, b"touch ahead", enter=True)
         assert shell.exec("ls ahead", wait_prompt_s=30).output == b"ahead\n"
         client.send(shell.id, b"cat >lines", enter=True)
-        until(lambda: _children(client, shell.id))
+        until(lambda: world.json("info", shell.id)["waiting"] == "yes")  # before it reads, a ^D may be a byte to it
         client.send(shell.id, b"a\nb\n\x04")
         assert shell.exec("cat lines", wait_prompt_s=30).output == b"a\nb\n"
 
