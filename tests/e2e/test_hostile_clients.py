@@ -206,7 +206,7 @@ def test_of_a_storm_of_sizes_the_last_one_stays(busy: World) -> None:
         for number in range(1, 500):
             client.control(session, "resize", size=(number, 65536 - number))
         for bad in ((0, 0), (0, 24), (80, 65536), (-1, -1)):
-            with pytest.raises(BadInput, match="to (65535x)?65535"):
+            with pytest.raises(BadInput, match=r"to (65535x)?65535"):
                 client.control(session, "resize", size=bad)
         client.control(session, "resize", size=(65535, 65535))
         client.wait_for_output(session, "65535 65535", timeout_s=DEADLINE_S)
