@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from orchctl.settings import Root, prepare
+from orchctl.paths import Root, prepare
 from tests.world import World
 
 SOURCE = """

@@ -9,10 +9,10 @@ import socket
 import time
 
 from orchctl.client.start import connect
+from orchctl.paths import Root
 from orchctl.protocol import codec, framing
 from orchctl.protocol.hello import Hello
 from orchctl.protocol.messages import Failed, Message
-from orchctl.settings import Root
 from tests.world import DEADLINE_S, World
 
 HELLO = codec.encode_hello(Hello(protocol=1))

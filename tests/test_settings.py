@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchctl.errors import BadInput, NotPermitted
-from orchctl.settings import SUN_PATH_BYTES, Root, check, find_root, prepare, socket_address
+from orchctl.paths import SUN_PATH_BYTES, Root, check, find_root, prepare, socket_address
 
 NOBODY = 65534
 

@@ -30,9 +30,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Protocol
 
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.agent import Permission, Profile
 from orchctl.model.happening import Happening
-from orchctl.model.lazily import dataclass
 
 __all__ = ["Harness", "Host", "Launch", "Opening", "Permission", "Profile", "Prompt", "Reply", "Server"]
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 AT_ONCE = 32  # codex leaves some of several hundred without any answer
 OVERLOADED = -32001

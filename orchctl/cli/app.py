@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from orchctl import units
 from orchctl.errors import BadInput
-from orchctl.model import units
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from orchctl.errors import OrchctlError
-from orchctl.model.lazily import dataclass
-from orchctl.settings import Root, check, find_root
+from orchctl.lazy_dataclass import dataclass
+from orchctl.paths import Root, check, find_root
 
 # live sessions alone, or ended ones too; `-many` where a selector may stand; `-by-name` where `@last` may not
 KINDS = ("live", "live-many", "any", "any-many", "any-by-name", "managers")
@@ -102,7 +102,7 @@ def _newest_first(known: list[Known]) -> list[Known]:
 def _live(root: Root) -> list[Known]:
     """As the supervisor knows them; without one, those on disk that have not ended."""
     from orchctl.client.client import Client
-    from orchctl.model.values import to_plain
+    from orchctl.plain import to_plain
 
     try:
         with _patience(), Client(state_dir=root.path, autostart=False) as client:

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import click
 
 from orchctl.cli.app import App
-from orchctl.model.lazily import dataclass
-from orchctl.model.values import to_plain
+from orchctl.lazy_dataclass import dataclass
+from orchctl.plain import to_plain
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PART = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)\}|[{}]|\\(.)|\\\Z", re.DOTALL)

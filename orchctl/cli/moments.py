@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from orchctl.cli.app import parse_duration
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from orchctl.cli.forms import Form
 from orchctl.client.output import write_all
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 
 T = TypeVar("T")
 EVERY_S = 1.0  # times in the table count seconds

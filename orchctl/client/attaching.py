@@ -24,7 +24,7 @@ from orchctl.core.detaching import Meant
 from orchctl.core.keyboard import Keyboard, Typed
 from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import NoSuchSession
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol import codec

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
+from orchctl.paths import repo_of
 from orchctl.protocol import messages
-from orchctl.settings import repo_of
 
 T = TypeVar("T", bound=messages.Answer)
 P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)

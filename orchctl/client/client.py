@@ -30,8 +30,8 @@ from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
 from orchctl.model.command import Command, Result
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport
+from orchctl.paths import Root, find_root
 from orchctl.protocol import hello, messages
-from orchctl.settings import Root, find_root
 
 if TYPE_CHECKING:
     import socket

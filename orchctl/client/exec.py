@@ -14,8 +14,8 @@ from orchctl.client.patience import Patience
 from orchctl.client.views import NewlineView, RawView, View
 from orchctl.core.shell import OWN_PREFIX
 from orchctl.errors import BadInput, PeerBroke
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.command import Command, CommandWait, Result
-from orchctl.model.lazily import dataclass
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import (
     Answer,

@@ -8,9 +8,9 @@ from orchctl import config
 from orchctl.client.store_process import ask_store
 from orchctl.core import limits, manager
 from orchctl.core.limits import Use
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.limits import IDLE, TIME, TOTAL, Limits
-from orchctl.settings import Root
+from orchctl.paths import Root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from orchctl.settings import Root
+from orchctl.paths import Root
 
 LOOK_S = 0.2
 _LINE = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:,\d+)?) (supervisor|zygote) (\d+): (.*)")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from orchctl.errors import Conflict
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
-from orchctl.settings import Root
+from orchctl.paths import Root
 
 if TYPE_CHECKING:
     from orchctl.client.output import OutputStream
@@ -80,7 +80,7 @@ class Looking(ABC):
         """What a session's terminal shows now; of an ended one, what it showed last."""
         from orchctl.client.worker import answer
         from orchctl.model.screen import Screen
-        from orchctl.model.values import from_plain
+        from orchctl.plain import from_plain
 
         found = self.info(session)
         if found.backend != "pty":
@@ -92,7 +92,7 @@ class Looking(ABC):
         """How another terminal is made to show what this session's shows now."""
         from orchctl.client.worker import answer
         from orchctl.model.screen import Painting
-        from orchctl.model.values import from_plain
+        from orchctl.plain import from_plain
 
         asked = {"sessions_dir": self.root.sessions, "session": session.id, "paint": True}
         return from_plain(Painting, answer("screen", asked))
@@ -101,7 +101,7 @@ class Looking(ABC):
         """The sizes that a session's terminal has had, and from which byte of its output on."""
         from orchctl.client.worker import answer
         from orchctl.model.screen import Size
-        from orchctl.model.values import from_plain
+        from orchctl.plain import from_plain
 
         found = self.info(session)
         if found.backend != "pty":

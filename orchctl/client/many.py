@@ -15,7 +15,7 @@ from dataclasses import field
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.errors import OrchctlError
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, Failed, Request

@@ -10,7 +10,7 @@ from orchctl.errors import Internal
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.session import Session
 from orchctl.model.stream import Gap
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 
 Finding = Line | Count | Gap | str
 

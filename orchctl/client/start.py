@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from orchctl.errors import NotPermitted, SupervisorUnreachable
-from orchctl.settings import Root, check, prepare, socket_address
+from orchctl.paths import Root, check, prepare, socket_address
 
 READY_S = 30.0  # two interpreters start one after the other, on a machine that may be busy with fifty others
 _PEER = struct.Struct("3i")

@@ -11,8 +11,8 @@ from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.errors import PeerBroke, SupervisorUnreachable
 from orchctl.model.supervisor import RestartReport, SupervisorStatus
+from orchctl.paths import Root
 from orchctl.protocol import messages
-from orchctl.settings import Root
 
 if TYPE_CHECKING:
     import socket

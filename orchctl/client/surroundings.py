@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from orchctl.errors import BadInput
-from orchctl.settings import Root
+from orchctl.paths import Root
 
 
 def environment() -> dict[str, str]:

@@ -26,9 +26,9 @@ from orchctl.config.table import (
     find,
     is_table,
 )
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model import detach_keys
 from orchctl.model.agent import Profile
-from orchctl.model.lazily import dataclass
 from orchctl.model.limits import TOTAL, Limits
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]

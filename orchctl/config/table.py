@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.model import detach_keys, units
-from orchctl.model.lazily import dataclass
+from orchctl import units
+from orchctl.lazy_dataclass import dataclass
+from orchctl.model import detach_keys
 from orchctl.model.limits import IDLE, LOG, SESSIONS, TIME, TOTAL
 
 Path = tuple[str, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 Path = tuple[str, ...]
 _TOKEN = re.compile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchctl.core.marks import Mark
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 MOST_STATUSES = 12
 

@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from orchctl.core import happenings
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import (
     Answered,
     Checkpoint,
@@ -30,7 +31,6 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
-from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 REPLIES_KEPT = 64  # requests that were answered are known by name for a while, to say so

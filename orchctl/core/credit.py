@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orchctl.errors import BadInput, Internal
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 AGAIN_S = 0.25  # how often a step is repeated until it works or the next is due
 GIVE_UP_S = 5.0  # after KILL: a shell that is not back by then does not come back

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 STRING_BYTES = 4096  # of a string that are looked at; the rest comes in parts
 SEQUENCE_BYTES = 1024  # no sequence that does anything is longer

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from orchctl.core.aftermath import statuses
 from orchctl.core.marks import Mark
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 INTERRUPTED = 130
 

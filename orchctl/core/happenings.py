@@ -7,7 +7,7 @@ from typing import Any
 from orchctl.errors import PeerBroke
 from orchctl.model import happening as known
 from orchctl.model.happening import Happening
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 
 Record = dict[str, Any]
 TEXT_LIMIT = 1 << 14  # characters of a tool's output in a journal; the raw log has all of it

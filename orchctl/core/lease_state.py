@@ -13,8 +13,8 @@ from typing import Any
 
 from orchctl.core.journal import Record
 from orchctl.errors import BadInput, PeerBroke
-from orchctl.model.lazily import dataclass
-from orchctl.model.values import from_plain, to_plain
+from orchctl.lazy_dataclass import dataclass
+from orchctl.plain import from_plain, to_plain
 
 GRACE_S = 10.0  # a client finds a killed supervisor's successor, or its network, within less
 NAME_DIGITS = 8

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.stream import Chunk
 
 LIMIT_BYTES = 200

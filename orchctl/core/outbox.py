@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from orchctl.core.keyboard import Kind, Typed
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 PART_BYTES = 1 << 14
 LIMIT_BYTES = 1 << 20  # more than that is not read from the keyboard until some is gone

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchctl.core import lifecycle
 from orchctl.core.lifecycle import Input
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.session import EndReason, State
 
 Record = dict[str, Any]

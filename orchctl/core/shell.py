@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 TAG = "x6973-"  # in the name of every file that is typed about; keeps those lines out of histories
 ESC, BEL = "\x1b", "\x07"

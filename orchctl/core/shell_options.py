@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 # Option letters that a shell may have at its prompt. Not among them: c, s, n, r, p, t and D.
 _LETTERS = {

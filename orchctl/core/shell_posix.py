@@ -29,7 +29,7 @@ from orchctl.core.shell import (
     program,
     set_late,
 )
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 # A text that has its commands traced; and one whose end mark comes from the wrapper alone, because it would show or
 # swallow a line of ours.

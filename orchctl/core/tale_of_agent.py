@@ -19,7 +19,7 @@ from orchctl.model.happening import (
     TurnEnded,
     TurnStarted,
 )
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 
 Record = dict[str, Any]
 TEXT = 4096  # characters of a long text in an event; the journal has more of it, and the raw log all

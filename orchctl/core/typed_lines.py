@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.stream import Chunk
 
 TEXT_LIMIT = 200  # characters of a command in text: more than a line of most terminals, and still read at a glance

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field, replace
 
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import (
     Answered,
     Happening,
@@ -23,7 +24,6 @@ from orchctl.model.happening import (
     TurnEnd,
     TurnEnded,
 )
-from orchctl.model.lazily import dataclass
 
 GATHERED = 4096  # characters of pieces that become a record of their own
 TITLE = 200

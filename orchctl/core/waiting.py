@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from orchctl.errors import BadInput
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.session import State, Waiting
 
 ICANON, ECHO = 2, 8  # local modes of a terminal, as Linux numbers them

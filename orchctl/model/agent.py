@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import field
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 HARNESSES = ("acp", "claude", "codex", "opencode")  # what `spawn -b` takes beside `pty` and `pipe`
 

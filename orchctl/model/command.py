@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 
 class CommandStatus(enum.StrEnum):

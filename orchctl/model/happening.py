@@ -10,8 +10,8 @@ import enum
 from dataclasses import field
 from typing import Any
 
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.agent import Usage
-from orchctl.model.lazily import dataclass
 
 __all__ = [
     "Answered",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 SESSIONS, LOG, TIME, IDLE, TOTAL = "sessions", "log", "time", "idle", "total"
 SESSIONS_BY_DEFAULT = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

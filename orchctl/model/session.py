@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import field, replace
 
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.agent import AgentState
-from orchctl.model.lazily import dataclass
 from orchctl.model.lease import Lease
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

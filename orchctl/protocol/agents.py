@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.agent import HarnessStatus, Pending
-from orchctl.model.lazily import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

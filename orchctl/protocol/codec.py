@@ -16,7 +16,7 @@ import re
 from typing import Any, get_args
 
 from orchctl.errors import BadInput, LimitReached, OrchctlError, PeerBroke, from_wire
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 from orchctl.protocol import messages
 from orchctl.protocol.framing import REQUEST_LIMIT_BYTES, Control, Frame, control_frame
 from orchctl.protocol.hello import Hello

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import ClassVar
 
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.command import Command, CommandWait
-from orchctl.model.lazily import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from orchctl.errors import Internal, PeerBroke
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.stream import Chunk
 
 CONTROL = 1

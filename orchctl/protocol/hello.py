@@ -5,7 +5,7 @@ fields may be added, none renamed, so that any two builds can at least tell each
 from __future__ import annotations
 
 from orchctl.errors import Conflict, ProtocolMismatch
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 PROTOCOL = 1
 # What was added since the first release, and a client may have to know.

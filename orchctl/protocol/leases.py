@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.lease import Lease, Viewer
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import ClassVar
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.supervisor import KillReport

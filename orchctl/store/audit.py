@@ -10,7 +10,7 @@ from typing import Any
 from orchctl.core import chain, manager, selector
 from orchctl.disk import REAL
 from orchctl.errors import BadInput, NoSuchSession
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.store.event_reading import EventReader
 from orchctl.store.sessions import SessionStore
 

@@ -11,7 +11,7 @@ import os
 from orchctl.core import checksum, layout
 from orchctl.errors import PeerBroke
 from orchctl.model.session import Session
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 
 
 class EndedStore:

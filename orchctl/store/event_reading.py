@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from orchctl.core import chain
 from orchctl.core.journal import Record
 from orchctl.disk import Disk
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 PROBE_BYTES = 1 << 11  # holds a few events of usual size
 BLOCK_BYTES = 1 << 14

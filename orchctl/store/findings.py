@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.store.syncing import HASH_BYTES
 
 BLOCK_BYTES = 1 << 20

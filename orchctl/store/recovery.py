@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from orchctl.core import layout, segments, timeline
 from orchctl.core.segments import Segment
 from orchctl.disk import Disk
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.store.appending import append, records
 from orchctl.store.syncing import Syncer
 

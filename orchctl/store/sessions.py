@@ -12,9 +12,9 @@ from typing import Any
 
 from orchctl.core import checksum, journal, layout
 from orchctl.errors import PeerBroke
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.agent import Agent
-from orchctl.model.lazily import dataclass
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 from orchctl.store.appending import append
 from orchctl.store.commands import CommandStore
 

@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from orchctl.core import chain, layout
 from orchctl.disk import REAL
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.store.event_reading import EventReader
 from orchctl.store.findings import Files, Finding
 from orchctl.store.verify_output import OutputCheck, read_seals

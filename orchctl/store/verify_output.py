@@ -11,7 +11,7 @@ from dataclasses import field
 
 from orchctl.core import layout, segments, timeline
 from orchctl.core.segments import Segment
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.store.findings import Files
 from orchctl.store.recovery import QUARANTINE
 from orchctl.store.verify_session import Lines, Story, number

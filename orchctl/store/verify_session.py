@@ -11,9 +11,9 @@ from dataclasses import field, replace
 from orchctl.core import checksum, journal, layout
 from orchctl.core.journal import Record
 from orchctl.errors import PeerBroke
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.session import Session
-from orchctl.model.values import from_plain
+from orchctl.plain import from_plain
 from orchctl.store.findings import Files
 from orchctl.store.sessions import Spec
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import field
 
-from orchctl.model.lazily import dataclass
-from orchctl.settings import Root
+from orchctl.lazy_dataclass import dataclass
+from orchctl.paths import Root
 from orchctl.standing import of_this_process
 from orchctl.supervisor.house import House
 from orchctl.supervisor.registry import Registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import field
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec, framing
 from orchctl.protocol.messages import Answer
 from orchctl.supervisor.flow import Flow

@@ -24,8 +24,8 @@ from orchctl.core.marks import Mark, MarkScanner
 from orchctl.core.shell import Newline, Shell
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.command import CommandStatus
-from orchctl.model.lazily import dataclass
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.command_pipes import CommandPipes
 from orchctl.supervisor.overtime import Overtime

@@ -21,7 +21,7 @@ from orchctl.core.lease_state import key_of
 from orchctl.core.shell import TAG, Order
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.model.command import Command, CommandStatus, CommandWait
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
 from orchctl.store.commands import CommandStore, apart_files
 from orchctl.supervisor.clock import boot_id, boot_s

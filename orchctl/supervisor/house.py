@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchctl.config import Config
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.store.ended import EndedStore
 from orchctl.store.sessions import SessionStore
 from orchctl.supervisor.clock import Clock

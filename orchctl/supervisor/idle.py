@@ -15,7 +15,7 @@ import os
 import time
 
 from orchctl.core import ci
-from orchctl.settings import Root
+from orchctl.paths import Root
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.server import Server
 

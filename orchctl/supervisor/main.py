@@ -14,8 +14,8 @@ import time
 
 from orchctl.disk import REAL
 from orchctl.keeper import process
-from orchctl.model.lazily import dataclass
-from orchctl.settings import Root
+from orchctl.lazy_dataclass import dataclass
+from orchctl.paths import Root
 from orchctl.store.ended import EndedStore
 from orchctl.store.events import EventStore
 from orchctl.store.sessions import SessionStore

@@ -23,8 +23,8 @@ from typing import Any
 from orchctl.core import layout
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.keeper import wire
-from orchctl.model.lazily import dataclass
-from orchctl.settings import socket_address
+from orchctl.lazy_dataclass import dataclass
+from orchctl.paths import socket_address
 
 log = logging.getLogger(__name__)
 ANSWER_S = 2.0

@@ -15,7 +15,7 @@ from orchctl.core.marks import Mark, MarkScanner, whole_marks
 from orchctl.core.questions import answers
 from orchctl.core.shell import Shell
 from orchctl.errors import Conflict
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.playing import Playing
 

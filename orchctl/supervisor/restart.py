@@ -17,7 +17,7 @@ from asyncio.subprocess import Process
 from typing import NoReturn
 
 from orchctl.errors import OrchctlError
-from orchctl.settings import Root
+from orchctl.paths import Root
 from orchctl.store.ended import EndedStore
 from orchctl.store.sessions import SessionStore
 from orchctl.supervisor import failpoints

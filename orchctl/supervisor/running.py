@@ -9,8 +9,8 @@ from typing import Any
 from orchctl.core.escalation import Escalation
 from orchctl.core.execution import End
 from orchctl.errors import Conflict, OrchctlError
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.command import Command, CommandStatus
-from orchctl.model.lazily import dataclass
 from orchctl.protocol.messages import ExecCommand
 from orchctl.supervisor.deadline import deadline
 from orchctl.supervisor.news import News

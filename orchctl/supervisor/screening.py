@@ -13,7 +13,7 @@ from asyncio.subprocess import PIPE, Process
 
 from orchctl.errors import Internal, LimitReached, TimedOut, from_wire
 from orchctl.model.screen import Screen
-from orchctl.model.values import from_plain
+from orchctl.plain import from_plain
 from orchctl.protocol.framing import REQUEST_LIMIT_BYTES
 
 AT_ONCE = 2  # each is a whole processor's work for up to seconds

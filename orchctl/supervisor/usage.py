@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.session import Session, Traffic
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")

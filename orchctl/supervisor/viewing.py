@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import field
 
 from orchctl.core.lease_state import Grip, Held, Identity, key_of
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.lease import Lease
 from orchctl.protocol.leases import LeaseNews
 

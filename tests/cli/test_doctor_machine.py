@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.core import extras
+from orchctl import extras
 from tests.cli.doctoring import Visit, as_user
 from tests.needs import needs
 from tests.readme import README

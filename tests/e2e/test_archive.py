@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from orchctl.model.session import EndReason, Session, State
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 from tests.world import World, fresh_world, until
 
 

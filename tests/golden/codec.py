@@ -6,7 +6,7 @@ import typing
 from typing import Any
 
 from orchctl.keeper import wire
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 from orchctl.protocol import codec, framing, messages
 
 REQUESTS = frozenset(str(one.kind) for one in typing.get_args(messages.Request))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orchctl.errors import PeerBroke
 from orchctl.model.command import Command, CommandStatus, Result
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 
 PROPERTY = settings(deadline=None, max_examples=100)
 

@@ -19,7 +19,7 @@ import pytest
 import orchctl.core
 import orchctl.model
 import orchctl.protocol
-from orchctl.model.lazily import lazily
+from orchctl.lazy_dataclass import lazily
 
 
 class Plain:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.model.session import EndReason, Output, Session, State
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 
 PROPERTY = settings(deadline=None, max_examples=100)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.model import units
+from orchctl import units
 
 
 @pytest.mark.parametrize(

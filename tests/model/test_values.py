@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import PeerBroke
-from orchctl.model.values import from_plain, to_plain
+from orchctl.plain import from_plain, to_plain
 
 PROPERTY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 

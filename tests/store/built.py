@@ -12,7 +12,7 @@ from orchctl.core.timeline import Moment
 from orchctl.disk import REAL
 from orchctl.model.command import Command
 from orchctl.model.session import Output, Session
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 from orchctl.store.ended import EndedStore
 from orchctl.store.events import EventStore
 from orchctl.store.sessions import Spec

@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import Any
 
 from orchctl.backends.interface import Reply
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import Choice, Need, NeedsInput
-from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 PERMISSION, FORM = "session/request_permission", "elicitation/create"

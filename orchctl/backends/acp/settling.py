@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 Record = dict[str, Any]
 ASKING = "default"  # agents that have modes call the one in which a human is asked by this name

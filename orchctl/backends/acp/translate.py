@@ -13,6 +13,7 @@ from typing import Any
 
 from orchctl.backends.acp import asking
 from orchctl.backends.json_rpc import Answer
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import (
     Answered,
     Delivered,
@@ -28,7 +29,6 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
-from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 CANCELLED = -32800

@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from orchctl.backends.interface import Reply
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import Choice, Need, NeedsInput
-from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 QUESTION = "AskUserQuestion"

@@ -13,6 +13,7 @@ from dataclasses import field
 from typing import Any
 
 from orchctl.backends.claude import asking
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import (
     Answered,
     Checkpoint,
@@ -29,7 +30,6 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
-from orchctl.model.lazily import dataclass
 
 Record = dict[str, Any]
 WITHDRAWN = "withdrawn"

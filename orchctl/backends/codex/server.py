@@ -15,6 +15,7 @@ from orchctl.backends.codex import requests
 from orchctl.backends.codex.translate import Thread
 from orchctl.backends.interface import Host, Opening, Prompt, Reply
 from orchctl.backends.json_rpc import Answer, Asked, Name, Told
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import (
     Answered,
     Closed,
@@ -28,7 +29,6 @@ from orchctl.model.happening import (
     TurnStarted,
     Unknown,
 )
-from orchctl.model.lazily import dataclass
 from orchctl.version import VERSION
 
 SANDBOXES = {"read-only": "readOnly", "workspace-write": "workspaceWrite", "danger-full-access": "dangerFullAccess"}

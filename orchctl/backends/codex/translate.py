@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from orchctl.backends.codex import items
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import (
     Checkpoint,
     Happening,
@@ -25,7 +26,6 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
-from orchctl.model.lazily import dataclass
 
 Params = dict[str, Any]
 _ENDS = {"completed": TurnEnd.COMPLETED, "failed": TurnEnd.FAILED, "interrupted": TurnEnd.INTERRUPTED}

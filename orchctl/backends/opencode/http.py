@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import httpx_sse
 
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 USER = "opencode"
 logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log every request

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import Happening, Phase, Reasoning, Text, Tool
-from orchctl.model.lazily import dataclass
 
 _KINDS: dict[str, type[Text] | type[Reasoning]] = {"text": Text, "reasoning": Reasoning}
 _HALF = re.compile("[\ud800-\udfff]")

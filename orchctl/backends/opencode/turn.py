@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Any
 
 from orchctl.backends.opencode.parts import Texts, Tools
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.happening import TurnEnd, TurnEnded, Usage
-from orchctl.model.lazily import dataclass
 
 Fields = Mapping[str, Any]
 _ABORTED = "MessageAbortedError"

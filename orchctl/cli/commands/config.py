@@ -13,7 +13,7 @@ from orchctl.cli.forms import Form, forms
 from orchctl.config import editing
 from orchctl.config.table import NONE, Setting, advice, find, split
 from orchctl.errors import BadInput, NotPermitted
-from orchctl.settings import Root, check, find_root, prepare
+from orchctl.paths import Root, check, find_root, prepare
 
 Row = dict[str, Any]
 

@@ -21,7 +21,7 @@ from orchctl.client.output import write_all
 from orchctl.client.views import RawView, SafeView, View
 from orchctl.errors import Conflict
 from orchctl.model.command import CommandStatus, Result
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 
 
 class ExecCommand(click.Command):

@@ -6,11 +6,11 @@ import os
 
 import click
 
+from orchctl import units
 from orchctl.cli.columns import table
 from orchctl.cli.forms import Form, forms
 from orchctl.client.limits import LimitRow, look
-from orchctl.model import units
-from orchctl.settings import check, find_root
+from orchctl.paths import check, find_root
 
 
 @click.command("limits")

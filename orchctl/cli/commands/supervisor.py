@@ -14,7 +14,7 @@ from orchctl.cli.progress import progress
 from orchctl.client.views import one_line
 from orchctl.errors import NotPermitted
 from orchctl.model.supervisor import SupervisorStatus
-from orchctl.model.units import about_duration
+from orchctl.units import about_duration
 
 
 @click.group("supervisor")
@@ -113,7 +113,7 @@ def run_command(app: App) -> None:
     Exit codes: 0 stopped, or another one runs already.
     """
     from orchctl.client import start
-    from orchctl.settings import prepare
+    from orchctl.paths import prepare
 
     root = app.client().root
     prepare(root)
@@ -154,7 +154,7 @@ def logs_command(follow: bool, lines: int, form: Form) -> int:
     Exit codes: 0; 1 there is no log; 2 usage; 4 the state directory cannot be used.
     """
     from orchctl.client.logs import Log
-    from orchctl.settings import check, find_root
+    from orchctl.paths import check, find_root
 
     root = find_root(os.environ)
     check(root)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from orchctl.cli.pages import overview, roff
 from orchctl.cli.pages.tree import Argument, Node, Option
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.version import VERSION
 
 DATE = "2026-11-17"  # when these pages took their form; fixed, so that the same commands give the same bytes

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from orchctl.cli.main import ALIASES, COMMANDS, cli
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 # what `kill -l` names everywhere; fixed, so that the pages do not depend on the machine they are made on
 SIGNALS = (

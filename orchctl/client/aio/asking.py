@@ -24,8 +24,8 @@ from orchctl.client.supervising import expect
 from orchctl.core import manager
 from orchctl.errors import NoSuchSession, SupervisorUnreachable, TimedOut
 from orchctl.model.supervisor import SupervisorStatus
+from orchctl.paths import Root, find_root, prepare
 from orchctl.protocol import hello, messages
-from orchctl.settings import Root, find_root, prepare
 
 IDLE_LIMIT = 4  # connections kept for the next commands
 

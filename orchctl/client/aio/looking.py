@@ -21,8 +21,8 @@ from orchctl.model.screen import Screen, Size
 from orchctl.model.search import Search
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
-from orchctl.model.values import from_plain
-from orchctl.settings import Root
+from orchctl.paths import Root
+from orchctl.plain import from_plain
 
 if TYPE_CHECKING:
     from orchctl.client.recording import Form

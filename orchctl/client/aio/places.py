@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from orchctl.client import start
 from orchctl.client.surroundings import environment
-from orchctl.settings import find_root
+from orchctl.paths import find_root
 
 if TYPE_CHECKING:
     from orchctl.client.aio.client import AsyncClient

@@ -10,7 +10,7 @@ import fcntl
 import os
 
 from orchctl.client import start
-from orchctl.settings import Root
+from orchctl.paths import Root
 
 LOCK_PAUSE_S = 0.02  # the kernel tells nobody that a lock is free
 

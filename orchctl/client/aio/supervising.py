@@ -12,8 +12,8 @@ from orchctl.client.connection import ConnectionLost
 from orchctl.client.supervising import T
 from orchctl.errors import SupervisorUnreachable
 from orchctl.model.supervisor import RestartReport, SupervisorStatus
+from orchctl.paths import Root
 from orchctl.protocol import messages
-from orchctl.settings import Root
 
 if TYPE_CHECKING:
     import socket

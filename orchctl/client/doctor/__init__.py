@@ -11,7 +11,7 @@ from orchctl import config
 from orchctl.client.doctor import daemon, logins, machine, place, programs, space
 from orchctl.client.doctor.finding import Case, Check, Finding, Level, problem, warning
 from orchctl.errors import OrchctlError
-from orchctl.settings import find_root
+from orchctl.paths import find_root
 
 __all__ = ["Finding", "Level", "diagnose"]
 CHECKS: tuple[Check, ...] = (

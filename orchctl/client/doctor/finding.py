@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
 from orchctl.config import Config, Problem
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.supervisor import SupervisorStatus
-from orchctl.settings import Root
+from orchctl.paths import Root
 
 
 class Level(enum.StrEnum):

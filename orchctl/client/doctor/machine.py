@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 
 from orchctl.client.doctor.finding import Case, Finding, note, ok, problem, warning
-from orchctl.model.units import about_size
+from orchctl.units import about_size
 
 KERNEL, ULIMIT, PTY, LOCALE = "kernel", "ulimit", "terminals", "locale"
 OLDEST = (5, 10)

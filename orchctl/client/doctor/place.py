@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 
 from orchctl.client.doctor.finding import Case, Finding, command, note, ok, problem, warning
-from orchctl.settings import SUN_PATH_BYTES
+from orchctl.paths import SUN_PATH_BYTES
 
 DIR, FILES, SOCKET, CONFIG = "state-dir", "state-files", "socket-path", "config"
 

@@ -9,9 +9,10 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from orchctl import extras
 from orchctl.client.doctor.finding import Case, Finding, note, ok, problem, warning
 from orchctl.client.doctor.running import run
-from orchctl.core import extras, shells
+from orchctl.core import shells
 
 SHELLS, HARNESS, EXTRAS = "shells", "harness", "extras"
 ALL_SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "busybox")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from orchctl.client.doctor.finding import Case, Finding, note, ok, problem, warning
 from orchctl.client.doctor.place import nearest
-from orchctl.model.units import about_size
+from orchctl.units import about_size
 
 SPACE, FILES, KIND = "disk-space", "disk-files", "file-system"
 FEW_FILES, FEWER_FILES = 10_000, 500  # a session takes about eight

@@ -15,7 +15,7 @@ from orchctl.core.typed_lines import Typed, TypedLines
 from orchctl.errors import OrchctlError
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.stream import Chunk, Gap
-from orchctl.model.values import from_plain
+from orchctl.plain import from_plain
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore
 from orchctl.store.timeline import Timeline

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore
 from orchctl.store.sizes import sizes

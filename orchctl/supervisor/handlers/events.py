@@ -10,7 +10,7 @@ from typing import Any
 from orchctl.core import chain, manager, selection, selector
 from orchctl.disk import REAL
 from orchctl.errors import BadInput
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 from orchctl.model.selection import Selection
 from orchctl.protocol import messages
 from orchctl.store.event_reading import EventReader

@@ -18,7 +18,7 @@ from orchctl.core import layout
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.keeper.complaints import last_words
 from orchctl.model.agent import Permission
-from orchctl.model.values import to_plain
+from orchctl.plain import to_plain
 from orchctl.store.conversations import put_server, read_server
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded

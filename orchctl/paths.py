@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from orchctl.errors import BadInput, NotPermitted
-from orchctl.model.lazily import dataclass
+from orchctl.lazy_dataclass import dataclass
 
 SUN_PATH_BYTES = 107  # what the kernel takes as a socket's path, without its final NUL
 
