@@ -22,13 +22,13 @@ from orchctl.client.views import MarkView
 from orchctl.core import painting
 from orchctl.core.detaching import Meant
 from orchctl.core.keyboard import Keyboard, Typed
-from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import NoSuchSession
 from orchctl.lazy_dataclass import dataclass
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol import codec
 from orchctl.protocol.messages import Failed, ReadOutput
+from orchctl.shell.typed_lines import TypedLines
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 LEAVE_S = 6.0  # what was typed last still arrives, or is refused: a program that does not read has five seconds

@@ -13,15 +13,15 @@ from orchctl.client.signals import Signals
 from orchctl.client.surroundings import terminal_viewer
 from orchctl.client.viewing import Viewing
 from orchctl.core import painting
-from orchctl.core.cutting import MarkCutter
 from orchctl.core.keyboard import Keyboard
 from orchctl.core.replay import Replay
-from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.model import detach_keys as keys
 from orchctl.model.session import Session, State
 from orchctl.model.stream import Chunk
 from orchctl.protocol.messages import ReadOutput
+from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.typed_lines import TypedLines
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

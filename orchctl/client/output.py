@@ -31,7 +31,7 @@ from orchctl.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from orchctl.core.typed_lines import TypedLines
+    from orchctl.shell.typed_lines import TypedLines
 
 WINDOW_BYTES = 1 << 20  # a match longer than this is not found
 
@@ -61,7 +61,7 @@ class OutputReading:
 
     def program(self, exec_id: str | None) -> str:
         """The name of the program that runs as a command, or that the session itself runs; nothing if unknown."""
-        from orchctl.core.typed_lines import program_of
+        from orchctl.shell.typed_lines import program_of
 
         if exec_id is not None:
             return program_of(self.lines.text_of(exec_id)) if self.lines is not None else ""
@@ -69,7 +69,7 @@ class OutputReading:
         return program_of(self.session.command[0]) if alone and self.session is not None else ""
 
     def _know(self, command: StreamCommand) -> None:
-        from orchctl.core.typed_lines import Typed, TypedLines  # most readers are told of none
+        from orchctl.shell.typed_lines import Typed, TypedLines  # most readers are told of none
 
         self.lines = self.lines or TypedLines()
         self.lines.know(Typed(command.exec_id, command.offset, command.line, command.text, command.until))
@@ -234,7 +234,7 @@ class PatternSearch:
 
 def search(stream: OutputStream, pattern: str) -> re.Match[bytes]:
     """The first match in the text of a stream."""
-    from orchctl.core.typed_lines import TypedLines
+    from orchctl.shell.typed_lines import TypedLines
 
     wanted = PatternSearch(pattern)
     stream.lines = TypedLines(silent=True)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from orchctl.core.marks import ANY_MARK, LIMIT_BYTES
+from orchctl.shell.marks import ANY_MARK, LIMIT_BYTES
 
 
 class View(Protocol):

@@ -76,7 +76,7 @@ class Watching:
         self._sessions = {session.id: session for session in sessions}
         self._readers = {one.id: Reader(one, asked) for one in sessions if outputs}
         for reader in self._readers.values():
-            from orchctl.core.typed_lines import TypedLines  # only conditions on output need it
+            from orchctl.shell.typed_lines import TypedLines  # only conditions on output need it
 
             reader.lines = TypedLines(silent=True)
         self._searches = {one.id: Search(outputs, terminal=one.backend == "pty") for one in sessions if outputs}

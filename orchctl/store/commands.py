@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 from orchctl.core import journal, layout
-from orchctl.core.shell import TAG
+from orchctl.shell.base import TAG
 from orchctl.store.appending import append
 
 ROOM_BYTES = 1 << 16  # what a program writes at once, as a rule

@@ -1,6 +1,6 @@
 """Follows one command in its session's log, from where its line is typed to where it ended.
 
-The marks in the log tell the end (`core/execution.py`); the kernel confirms it, because a command can make marks
+The marks in the log tell the end (`shell/execution.py`); the kernel confirms it, because a command can make marks
 itself. Each step reads on, or types the line, or waits for news:
 
     read a piece of the log      → scan it for marks
@@ -19,13 +19,13 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core.execution import INTERRUPTED, End, Ending, Execution
-from orchctl.core.marks import Mark, MarkScanner
-from orchctl.core.shell import Newline, Shell
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
 from orchctl.lazy_dataclass import dataclass
 from orchctl.model.command import CommandStatus
+from orchctl.shell.base import Newline, Shell
+from orchctl.shell.execution import INTERRUPTED, End, Ending, Execution
+from orchctl.shell.marks import Mark, MarkScanner
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.command_pipes import CommandPipes
 from orchctl.supervisor.overtime import Overtime

@@ -15,14 +15,15 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core import layout, shells
-from orchctl.core.escalation import Escalation
+from orchctl.core import layout
 from orchctl.core.lease_state import key_of
-from orchctl.core.shell import TAG, Order
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.model.command import Command, CommandStatus, CommandWait
 from orchctl.plain import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
+from orchctl.shell import detect
+from orchctl.shell.base import TAG, Order
+from orchctl.shell.escalation import Escalation
 from orchctl.store.commands import CommandStore, apart_files
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.command_follower import CommandFollower
@@ -49,7 +50,7 @@ class Commands:
     def __init__(self, session: SupervisedSession, store: CommandStore) -> None:
         self._session = session
         self.store = store
-        self._shell = shells.named(session.spec.shell or "")
+        self._shell = detect.named(session.spec.shell or "")
         self.prompt = Prompt(session, self._shell)
         self.pipes = CommandPipes(session, store)
         self._follower = CommandFollower(session, self._shell, self.prompt, self.pipes)

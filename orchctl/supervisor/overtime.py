@@ -8,8 +8,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from orchctl.core.escalation import Step
 from orchctl.errors import Conflict, OrchctlError
+from orchctl.shell.escalation import Step
 from orchctl.supervisor.interrupting import interrupt
 from orchctl.supervisor.news import either
 from orchctl.supervisor.pair import PairLink

@@ -11,9 +11,9 @@ import termios
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.core.marks import Mark
 from orchctl.core.questions import answers
 from orchctl.keeper import wire
+from orchctl.shell.marks import Mark
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.pair import PairLink
 

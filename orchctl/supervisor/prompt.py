@@ -10,12 +10,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core.aftermath import Aftermath, at_prompt
-from orchctl.core.marks import Mark, MarkScanner, whole_marks
 from orchctl.core.questions import answers
-from orchctl.core.shell import Shell
 from orchctl.errors import Conflict
 from orchctl.lazy_dataclass import dataclass
+from orchctl.shell.aftermath import Aftermath, at_prompt
+from orchctl.shell.base import Shell
+from orchctl.shell.marks import Mark, MarkScanner, whole_marks
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.playing import Playing
 

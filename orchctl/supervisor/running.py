@@ -6,12 +6,12 @@ import time
 from dataclasses import field, replace
 from typing import Any
 
-from orchctl.core.escalation import Escalation
-from orchctl.core.execution import End
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.lazy_dataclass import dataclass
 from orchctl.model.command import Command, CommandStatus
 from orchctl.protocol.messages import ExecCommand
+from orchctl.shell.escalation import Escalation
+from orchctl.shell.execution import End
 from orchctl.supervisor.deadline import deadline
 from orchctl.supervisor.news import News
 

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 
-from orchctl.core import shell, shells
 from orchctl.protocol.messages import SpawnSession
+from orchctl.shell import base, detect
 from orchctl.store.sessions import Spec
 
 
@@ -19,21 +19,21 @@ def kind(asked: SpawnSession) -> str | None:
     """
     if asked.backend != "pty" or asked.stdin == "handed":
         return None
-    name = shell.program(asked.command)
+    name = base.program(asked.command)
     path = {**asked.env, **asked.given}.get("PATH")
     found = os.path.join(asked.cwd, name) if "/" in name else shutil.which(name, path=path)
-    return shells.known(asked.command, os.path.basename(os.path.realpath(found)) if found else None)
+    return detect.known(asked.command, os.path.basename(os.path.realpath(found)) if found else None)
 
 
 def equipped(spec: Spec, folder: str) -> tuple[Spec, dict[str, str]]:
     """The session with the words its shell is started with, and the start-up files to put into `folder`."""
     if spec.shell is None:
         return spec, {}
-    kind = shells.named(spec.shell)
-    words = replace(spec, argv=tuple(kind.argv(folder, spec.command)), executable=shell.program(spec.command))
+    kind = detect.named(spec.shell)
+    words = replace(spec, argv=tuple(kind.argv(folder, spec.command)), executable=base.program(spec.command))
     return words, kind.start_up(spec.nonce, folder, spec.command)
 
 
 def environment(spec: Spec, folder: str, env: Mapping[str, str]) -> dict[str, str]:
     """The session's environment, which points a shell to its start-up files."""
-    return shells.named(spec.shell).environment(folder, env, spec.command) if spec.shell else dict(env)
+    return detect.named(spec.shell).environment(folder, env, spec.command) if spec.shell else dict(env)

@@ -75,7 +75,7 @@ OURS_FOR_LIST = {
     "orchctl.client.waiting",
     "orchctl.core",
     "orchctl.core.manager",
-    "orchctl.core.marks",
+    "orchctl.shell.marks",
     "orchctl.core.stream",
     "orchctl.errors",
     "orchctl.model",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.core.aftermath import MOST_STATUSES, Aftermath, at_prompt, statuses
-from orchctl.core.execution import End, Execution
-from orchctl.core.marks import Mark
+from orchctl.shell.aftermath import MOST_STATUSES, Aftermath, at_prompt, statuses
+from orchctl.shell.execution import End, Execution
+from orchctl.shell.marks import Mark
 
 
 def marks(*told: str) -> list[Mark]:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.shell import TAG, Order
-from orchctl.core.shell_bash import Bash
+from orchctl.shell.base import TAG, Order
+from orchctl.shell.bash import Bash
 from tests.world import DEADLINE_S
 
 PROPERTY = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from orchctl.core.execution import End, Execution
-from orchctl.core.marks import whole_marks
-from orchctl.core.shell import TAG, Order
+from orchctl.shell.base import TAG, Order
+from orchctl.shell.execution import End, Execution
+from orchctl.shell.marks import whole_marks
 from tests.core.test_bash import (
     BASH,
     EXEC_ID,

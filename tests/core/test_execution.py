@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.execution import INTERRUPTED, End, Execution
-from orchctl.core.marks import Mark
+from orchctl.shell.execution import INTERRUPTED, End, Execution
+from orchctl.shell.marks import Mark
 
 PROPERTY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 OWN, OTHER = "0badcafe", "deadbeef"

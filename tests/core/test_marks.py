@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.marks import ANY_MARK, LIMIT_BYTES, Mark, MarkScanner, prefix, whole_marks
 from orchctl.model.stream import Chunk
+from orchctl.shell.marks import ANY_MARK, LIMIT_BYTES, Mark, MarkScanner, prefix, whole_marks
 
 PROPERTY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 NONCE = "0123456789abcdef"

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.core import search as searching
-from orchctl.core.cutting import MarkCutter
 from orchctl.core.findings import Decoder, encode
-from orchctl.core.marks import ANY_MARK
 from orchctl.core.needle import Needle
 from orchctl.core.search import LineSearch
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.stream import Chunk, Gap
+from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.marks import ANY_MARK
 
 MARK = b"\x1b]6973;0123456789abcdef;C\x07"
 PIECES = st.lists(st.sampled_from([b"x", b"\n", b"\r\n", MARK, MARK[:9], b"\x1b", b"\x07", b"yy"]), max_size=30)

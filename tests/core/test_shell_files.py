@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.marks import whole_marks
-from orchctl.core.shell import PREFIX, TAG, Order, plainly_complete
-from orchctl.core.shells import named
+from orchctl.shell.base import PREFIX, TAG, Order, plainly_complete
+from orchctl.shell.detect import named
+from orchctl.shell.marks import whole_marks
 from tests.core.test_shell_quoting import PROGRAMS
 from tests.needs import each
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.shell import is_login, program
-from orchctl.core.shell_options import Options, parse
-from orchctl.core.shells import known, named
+from orchctl.shell.base import is_login, program
+from orchctl.shell.detect import known, named
+from orchctl.shell.options import Options, parse
 
 PROPERTY = settings(deadline=None, max_examples=100)
 OPTIONS = ["-i", "-l", "--login", "-li", "-il"]

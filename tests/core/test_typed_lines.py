@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.marks import ANY_MARK
-from orchctl.core.typed_lines import STRETCH_BYTES, UNKNOWN, Typed, TypedLines, one_line
 from orchctl.model.stream import Chunk
+from orchctl.shell.marks import ANY_MARK
+from orchctl.shell.typed_lines import STRETCH_BYTES, UNKNOWN, Typed, TypedLines, one_line
 
 ID = "73c31a72f7fbc5e9"
 FOLDER = "/tmp/state/sessions/057de33b-1beb-4925-ba42-0d14fcfc1157/shell"

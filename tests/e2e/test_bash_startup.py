@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from orchctl import Client, SessionHandle
-from orchctl.core.shell_bash import HAS_LIST
+from orchctl.shell.bash import HAS_LIST
 from tests.world import World
 
 

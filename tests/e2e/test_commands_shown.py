@@ -11,9 +11,9 @@ import signal
 import pytest
 
 from orchctl import AsyncClient, Client, SessionHandle
-from orchctl.core.marks import ANY_MARK
 from orchctl.model.stream import Chunk
 from orchctl.model.waiting import Expected
+from orchctl.shell.marks import ANY_MARK
 from tests.attached import DETACH, attached
 from tests.attached import until as person_until
 from tests.conformance.kinds import BASH, KINDS, Kind

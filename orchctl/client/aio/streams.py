@@ -18,7 +18,6 @@ from orchctl.client.events import EventReading
 from orchctl.client.exec import Collection, CommandReading, Options
 from orchctl.client.output import OutputReading, PatternSearch
 from orchctl.client.story import Ending, asked_of
-from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import BadInput, PeerBroke, TimedOut
 from orchctl.model.command import Result
 from orchctl.model.screen import Screen
@@ -26,6 +25,7 @@ from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
+from orchctl.shell.typed_lines import TypedLines
 
 Connect = Callable[[], Awaitable[AsyncConnection]]
 T = TypeVar("T")

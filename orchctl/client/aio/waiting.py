@@ -14,13 +14,13 @@ from orchctl.client.expecting import Expecting
 from orchctl.client.views import RawView, TextView, View
 from orchctl.client.watching import Search
 from orchctl.core import waiting
-from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk
 from orchctl.model.waiting import Expected, Happened
 from orchctl.protocol import messages
+from orchctl.shell.typed_lines import TypedLines
 
 
 class AsyncWaits(AsyncKeeping, AsyncChoosing):

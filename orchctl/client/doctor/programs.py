@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from orchctl import extras
 from orchctl.client.doctor.finding import Case, Finding, note, ok, problem, warning
 from orchctl.client.doctor.running import run
-from orchctl.core import shells
+from orchctl.shell import detect
 
 SHELLS, HARNESS, EXTRAS = "shells", "harness", "extras"
 ALL_SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "busybox")
@@ -77,7 +77,7 @@ def _better(case: Case) -> str:
 def _kind(path: str) -> str | None:
     """Which shell a file is, after all links: `sh` is dash here and bash there; busybox is one by its applet."""
     words = (path, "sh") if os.path.basename(path) == "busybox" else (path,)
-    return shells.known(words, os.path.basename(os.path.realpath(path)))
+    return detect.known(words, os.path.basename(os.path.realpath(path)))
 
 
 def _login_shell() -> str:

@@ -15,12 +15,12 @@ from importlib import import_module
 from typing import Any
 
 from orchctl import extras
-from orchctl.core.cutting import MarkCutter
-from orchctl.core.typed_lines import TypedLines
 from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.model.screen import Cursor, Painting, Screen, Size
 from orchctl.model.stream import Chunk, Gap
 from orchctl.plain import to_plain
+from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.typed_lines import TypedLines
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore, Spec
 from orchctl.store.sizes import sizes, start_of_run

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchctl.core import findings
-from orchctl.core.cutting import MarkCutter
 from orchctl.core.needle import Find, Needle
 from orchctl.core.search import LineSearch
-from orchctl.core.typed_lines import Typed, TypedLines
 from orchctl.errors import OrchctlError
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.stream import Chunk, Gap
 from orchctl.plain import from_plain
+from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.typed_lines import Typed, TypedLines
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore
 from orchctl.store.timeline import Timeline

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchctl.core.marks import Mark
 from orchctl.lazy_dataclass import dataclass
+from orchctl.shell.marks import Mark
 
 MOST_STATUSES = 12
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from orchctl.core import shell_options
-from orchctl.core.aftermath import MOST_STATUSES
-from orchctl.core.shell import MISSING_FOLDER, TAG, Files, Newline, Order, is_login, program
+from orchctl.shell import options
+from orchctl.shell.aftermath import MOST_STATUSES
+from orchctl.shell.base import MISSING_FOLDER, TAG, Files, Newline, Order, is_login, program
 
 _KEYWORDS = (
     "!",
@@ -56,7 +56,7 @@ class Fish:
     def argv(self, folder: str, command: Sequence[str]) -> list[str]:
         """Told by an option what to read last."""
         login = ["-l"] if is_login(command) else []
-        own = shell_options.of(self.name, command).words
+        own = options.of(self.name, command).words
         return [program(command), *login, "-i", *own, "-C", f"builtin source {quote(f'{folder}/init.fish')}"]
 
     def environment(self, folder: str, env: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:

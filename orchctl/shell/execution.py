@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchctl.core.aftermath import statuses
-from orchctl.core.marks import Mark
 from orchctl.lazy_dataclass import dataclass
+from orchctl.shell.aftermath import statuses
+from orchctl.shell.marks import Mark
 
 INTERRUPTED = 130
 

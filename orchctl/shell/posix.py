@@ -11,8 +11,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from orchctl.core import shell_options
-from orchctl.core.shell import (
+from orchctl.lazy_dataclass import dataclass
+from orchctl.shell import options
+from orchctl.shell.base import (
     BEL,
     ESC,
     MISSING_FOLDER,
@@ -29,7 +30,6 @@ from orchctl.core.shell import (
     program,
     set_late,
 )
-from orchctl.lazy_dataclass import dataclass
 
 # A text that has its commands traced; and one whose end mark comes from the wrapper alone, because it would show or
 # swallow a line of ours.
@@ -74,7 +74,7 @@ class Posix:
     def start_up(self, nonce: str, folder: str, command: Sequence[str]) -> dict[str, str]:
         """One file that ENV names, and one that puts the mark into the prompt."""
         rc = own_files(login=is_login(command), default=self.file) + self._own_history(folder)
-        rc += f"\\. {shlex.quote(f'{folder}/heal')}\n" + set_late(shell_options.of(self.name, command).late)
+        rc += f"\\. {shlex.quote(f'{folder}/heal')}\n" + set_late(options.of(self.name, command).late)
         return {"rc": rc, "heal": self._heal(nonce)}
 
     def kept_files(self, nonce: str, folder: str) -> dict[str, str]:
@@ -84,7 +84,7 @@ class Posix:
     def argv(self, folder: str, command: Sequence[str]) -> list[str]:
         """A login shell reads its profile through our file."""
         applet = [word for word in command[1:2] if not word.startswith(("-", "+"))]
-        return [program(command), *applet, *shell_options.of(self.name, command).words, "-i"]
+        return [program(command), *applet, *options.of(self.name, command).words, "-i"]
 
     def environment(self, folder: str, env: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
         """Pointed to our file."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchctl.core import shell_options
-from orchctl.core.shell import Shell
-from orchctl.core.shell_bash import Bash
-from orchctl.core.shell_fish import Fish
-from orchctl.core.shell_posix import BUSYBOX, DASH, KSH93, MKSH
-from orchctl.core.shell_zsh import Zsh
+from orchctl.shell import options
+from orchctl.shell.base import Shell
+from orchctl.shell.bash import Bash
+from orchctl.shell.fish import Fish
+from orchctl.shell.posix import BUSYBOX, DASH, KSH93, MKSH
+from orchctl.shell.zsh import Zsh
 
 _KINDS: dict[str, Shell] = {one.name: one for one in (Bash(), Zsh(), Fish(), DASH, BUSYBOX, KSH93, MKSH)}
 # Programs by their file's name; `sh` is whatever the file really is.
@@ -39,7 +39,7 @@ def known(command: Sequence[str], real_name: str | None = None) -> str | None:
     elif name == "busybox":
         return None
     kind = _kind(name, real_name)
-    return kind if kind in _KINDS and shell_options.parse(kind, rest) is not None else None
+    return kind if kind in _KINDS and options.parse(kind, rest) is not None else None
 
 
 def _kind(name: str, real_name: str | None) -> str | None:

@@ -14,9 +14,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from orchctl.core import shell_options
-from orchctl.core.aftermath import MOST_STATUSES
-from orchctl.core.shell import (
+from orchctl.shell import options as shell_options
+from orchctl.shell.aftermath import MOST_STATUSES
+from orchctl.shell.base import (
     MISSING_FOLDER,
     NEEDS_LAST_WORD,
     TAG,
