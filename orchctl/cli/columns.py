@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from orchctl.client.views import one_line
+from orchctl.terminal.views import one_line
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 1 << 30) -> list[str]:

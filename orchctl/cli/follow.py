@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from orchctl.cli.interrupts import PassOn, end_by_signal
 from orchctl.client.output import write_all
-from orchctl.client.views import RawView, SafeView, TextView, View
 from orchctl.model.session import EndReason, Session
 from orchctl.model.stream import Chunk, Gap
+from orchctl.terminal.views import RawView, SafeView, TextView, View
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
@@ -23,7 +23,7 @@ def choose_view(*, raw: bool, plain: bool = False, live: bool = True) -> View:
     if raw:
         return RawView()
     if plain:
-        from orchctl.client.views import PlainView
+        from orchctl.terminal.views import PlainView
 
         return PlainView()
     return SafeView(live=live) if os.isatty(1) else TextView()

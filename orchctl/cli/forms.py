@@ -75,7 +75,7 @@ class Form:
         click.echo(self._filled(value).encode("utf-8", "surrogateescape"))
 
     def _filled(self, value: Any) -> str:
-        from orchctl.client.views import visible
+        from orchctl.terminal.views import visible
 
         text = fill(self.template or "", value)
         return visible(text) if os.isatty(1) else text

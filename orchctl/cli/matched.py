@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from orchctl.cli.colour import paint
-from orchctl.client.safe import within_line
 from orchctl.model.search import Count, Line
 from orchctl.model.session import Session
+from orchctl.terminal.safe import within_line
 
 NAME, NUMBER, SIGN = 35, 32, 36
 _MATCH, _PLAIN = "\x1b[1;31m", "\x1b[0m"

@@ -9,9 +9,9 @@ from orchctl.cli.colour import PREFIXES, paint
 from orchctl.cli.moments import clock
 from orchctl.client.output import write_all
 from orchctl.client.several import Reader
-from orchctl.client.views import RawView, SafeView, TextView, View
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk
+from orchctl.terminal.views import RawView, SafeView, TextView, View
 
 if TYPE_CHECKING:
     from orchctl.client.several import AnyReader

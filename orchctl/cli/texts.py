@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from orchctl.client.output import write_all
-from orchctl.client.views import visible
+from orchctl.terminal.views import visible
 
 
 def plain_text(name: str, data: bytes) -> dict[str, Any]:

@@ -18,10 +18,6 @@ from orchctl.client.reaching import Reaching
 from orchctl.client.several import Reader
 from orchctl.client.signals import Signals
 from orchctl.client.viewing import Viewing
-from orchctl.client.views import MarkView
-from orchctl.core import painting
-from orchctl.core.detaching import Meant
-from orchctl.core.keyboard import Keyboard, Typed
 from orchctl.errors import NoSuchSession
 from orchctl.lazy_dataclass import dataclass
 from orchctl.model.session import Session
@@ -29,6 +25,10 @@ from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol import codec
 from orchctl.protocol.messages import Failed, ReadOutput
 from orchctl.shell.typed_lines import TypedLines
+from orchctl.terminal import painting
+from orchctl.terminal.detaching import Meant
+from orchctl.terminal.keys import Keyboard, Typed
+from orchctl.terminal.views import MarkView
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 LEAVE_S = 6.0  # what was typed last still arrives, or is refused: a program that does not read has five seconds

@@ -12,16 +12,16 @@ from orchctl.client.own_terminal import OwnTerminal
 from orchctl.client.signals import Signals
 from orchctl.client.surroundings import terminal_viewer
 from orchctl.client.viewing import Viewing
-from orchctl.core import painting
-from orchctl.core.keyboard import Keyboard
-from orchctl.core.replay import Replay
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
-from orchctl.model import detach_keys as keys
 from orchctl.model.session import Session, State
 from orchctl.model.stream import Chunk
 from orchctl.protocol.messages import ReadOutput
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
+from orchctl.terminal import detach_keys as keys
+from orchctl.terminal import painting
+from orchctl.terminal.keys import Keyboard
+from orchctl.terminal.replay import Replay
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -11,7 +11,6 @@ from typing import TypedDict
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
-from orchctl.client.views import NewlineView, RawView, View
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.lazy_dataclass import dataclass
 from orchctl.model.command import Command, CommandWait, Result
@@ -28,6 +27,7 @@ from orchctl.protocol.messages import (
     StreamGap,
 )
 from orchctl.shell.base import OWN_PREFIX
+from orchctl.terminal.views import NewlineView, RawView, View
 
 PART_BYTES = 1 << 18
 INLINE_TEXT_BYTES = 1 << 16  # longer text goes ahead in parts; one character may take twelve bytes of a message

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
-from orchctl.client.views import TextView
 from orchctl.core.stream import Cursor
 from orchctl.errors import BadInput, NoSuchSession, PeerBroke, ProtocolMismatch
 from orchctl.model.screen import Screen
@@ -29,6 +28,7 @@ from orchctl.protocol.messages import (
     StreamSnapshot,
     StreamTime,
 )
+from orchctl.terminal.views import TextView
 
 if TYPE_CHECKING:
     from orchctl.shell.typed_lines import TypedLines

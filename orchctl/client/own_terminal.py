@@ -11,8 +11,8 @@ import time
 import tty
 from types import TracebackType
 
-from orchctl.core.terminal_modes import TerminalModes
 from orchctl.errors import BadInput
+from orchctl.terminal.modes import TerminalModes
 
 KEYBOARD, SCREEN = 0, 1
 READ_BYTES = 1 << 16

@@ -19,12 +19,12 @@ from pexpect.spawnbase import SpawnBase
 
 from orchctl.client.many import Many
 from orchctl.client.several import Reader
-from orchctl.client.views import MarkView
 from orchctl.errors import Conflict, NoSuchSession, OrchctlError, TimedOut
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk
 from orchctl.protocol.messages import ReadOutput
+from orchctl.terminal.views import MarkView
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from orchctl.client.output import OutputReading, OutputStream
-from orchctl.client.views import MarkView, RawView, View
 from orchctl.model.screen import Size
 from orchctl.model.session import Session
 from orchctl.model.stream import Chunk, Gap
+from orchctl.terminal.views import MarkView, RawView, View
 
 
 class Form(Protocol):

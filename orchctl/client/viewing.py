@@ -9,12 +9,12 @@ import base64
 import secrets
 
 from orchctl.client.connection import Connection
-from orchctl.core.keyboard import Kind
 from orchctl.core.outbox import Letter, Outbox
 from orchctl.errors import OrchctlError
 from orchctl.model.lease import Lease
 from orchctl.model.session import Session
 from orchctl.protocol import codec, messages
+from orchctl.terminal.keys import Kind
 
 VIEW, INPUT, SIZE, TAKE, RELEASE = "view", "input", "size", "take", "release"
 

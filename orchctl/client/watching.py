@@ -13,7 +13,6 @@ from orchctl.client.connection import Connection
 from orchctl.client.many import Item, Many
 from orchctl.client.output import WINDOW_BYTES
 from orchctl.client.several import Reader
-from orchctl.client.views import RawView, TextView, View
 from orchctl.core import waiting
 from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
 from orchctl.model.session import Session
@@ -21,6 +20,7 @@ from orchctl.model.stream import Chunk
 from orchctl.model.waiting import Happened
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, Fired, ReadOutput, WaitFor
+from orchctl.terminal.views import RawView, TextView, View
 
 _OUTPUT = "/output"  # after a session's id: the key of its output's reader
 

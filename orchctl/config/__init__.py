@@ -27,9 +27,9 @@ from orchctl.config.table import (
     is_table,
 )
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model import detach_keys
 from orchctl.model.agent import Profile
 from orchctl.model.limits import TOTAL, Limits
+from orchctl.terminal import detach_keys
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]
 LONGEST_FILE_BYTES = 1 << 20

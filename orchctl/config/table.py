@@ -8,8 +8,8 @@ from typing import Any
 
 from orchctl import units
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model import detach_keys
 from orchctl.model.limits import IDLE, LOG, SESSIONS, TIME, TOTAL
+from orchctl.terminal import detach_keys
 
 Path = tuple[str, ...]
 SMALLEST_RING, LARGEST_RING = 1 << 14, 1 << 50

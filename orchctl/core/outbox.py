@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from orchctl.core.keyboard import Kind, Typed
 from orchctl.lazy_dataclass import dataclass
+from orchctl.terminal.keys import Kind, Typed
 
 PART_BYTES = 1 << 14
 LIMIT_BYTES = 1 << 20  # more than that is not read from the keyboard until some is gone

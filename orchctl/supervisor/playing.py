@@ -11,11 +11,11 @@ import termios
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.core.questions import answers
 from orchctl.keeper import wire
 from orchctl.shell.marks import Mark
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.pair import PairLink
+from orchctl.terminal.questions import answers
 
 TAIL_BYTES = 4096  # a question that lies further back was given up
 

@@ -10,7 +10,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core.questions import answers
 from orchctl.errors import Conflict
 from orchctl.lazy_dataclass import dataclass
 from orchctl.shell.aftermath import Aftermath, at_prompt
@@ -18,6 +17,7 @@ from orchctl.shell.base import Shell
 from orchctl.shell.marks import Mark, MarkScanner, whole_marks
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.playing import Playing
+from orchctl.terminal.questions import answers
 
 if TYPE_CHECKING:
     from orchctl.supervisor.running import Running

@@ -71,7 +71,7 @@ OURS_FOR_LIST = {
     "orchctl.client.start",
     "orchctl.client.supervising",
     "orchctl.client.surroundings",
-    "orchctl.client.views",
+    "orchctl.terminal.views",
     "orchctl.client.waiting",
     "orchctl.core",
     "orchctl.core.manager",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.client.line import LIMIT, REACH
-from orchctl.client.views import PlainView
+from orchctl.terminal.line import LIMIT, REACH
+from orchctl.terminal.views import PlainView
 from tests.client.test_views import PROPERTY, cuts, harmless, logs, shown
 
 MOVES = [

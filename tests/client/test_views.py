@@ -12,8 +12,18 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchctl.client.safe import within_line
-from orchctl.client.views import MarkView, NewlineView, PlainView, RawView, SafeView, TextView, View, one_line, visible
+from orchctl.terminal.safe import within_line
+from orchctl.terminal.views import (
+    MarkView,
+    NewlineView,
+    PlainView,
+    RawView,
+    SafeView,
+    TextView,
+    View,
+    one_line,
+    visible,
+)
 
 PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 WHOLE_LINES = partial(SafeView, live=False)

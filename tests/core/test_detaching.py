@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from orchctl.core.detaching import DetachKeys, Meant
-from orchctl.model.detach_keys import DEFAULT, parse
+from orchctl.terminal.detach_keys import DEFAULT, parse
+from orchctl.terminal.detaching import DetachKeys, Meant
 
 
 def given_back(keys: str, *typed: bytes) -> list[bytes | Meant]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.escapes import STRING_BYTES, Escapes, Kind, Piece
+from orchctl.terminal.escapes import STRING_BYTES, Escapes, Kind, Piece
 
 FRAGMENTS = st.sampled_from(
     [

@@ -4,8 +4,8 @@ import pyghostty as ghostty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.painting import empty, notice, repaint
 from orchctl.model.screen import Painting
+from orchctl.terminal.painting import empty, notice, repaint
 
 
 def painted(sequence: str, *, title: str = "") -> bytes:

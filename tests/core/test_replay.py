@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.replay import Replay
+from orchctl.terminal.replay import Replay
 
 QUESTIONS = [
     b"\x1b[c",

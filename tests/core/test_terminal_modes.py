@@ -4,7 +4,7 @@ import pyghostty as ghostty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.terminal_modes import TerminalModes
+from orchctl.terminal.modes import TerminalModes
 
 MODES = (1, 6, 7, 9, 25, 47, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 1016, 1047, 1049, 2004, 2026)
 CHANGES = st.one_of(

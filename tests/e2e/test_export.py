@@ -11,7 +11,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from orchctl.client.views import MarkView, TextView
+from orchctl.terminal.views import MarkView, TextView
 from tests.needs import needs
 from tests.world import DEADLINE_S, World, until
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.client.views import RawView
 from orchctl.errors import BadInput
 from orchctl.model.stream import Chunk
+from orchctl.terminal.views import RawView
 from tests.needs import needs
 from tests.programs import pour, pour_digest
 from tests.protocol.test_fuzz import edits, mutated

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from orchctl.cli.matched import Shown
-from orchctl.client.views import TextView
 from orchctl.core import segments
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.session import Session
 from orchctl.store.workers import search as worker
+from orchctl.terminal.views import TextView
 
 MARK = b"\x1b]6973;0123456789abcdef;D;0;x\x07"
 WORDS = [

@@ -15,9 +15,9 @@ from orchctl.cli.forms import Form, forms
 from orchctl.cli.moments import clock
 from orchctl.client.output import write_all
 from orchctl.client.store_process import ask_store
-from orchctl.client.views import one_line
 from orchctl.errors import BadInput, Internal
 from orchctl.paths import Root, check, find_root
+from orchctl.terminal.views import one_line
 
 _HEAD = re.compile(r"(?:\d{1,18}:)?[0-9a-f]{32}")
 _HEADER = f"{'SEQ':>6}  {'TIME':<23}  {'WHO':<24}  {'DEED':<9}  {'SESSION':<8}  WHAT"

@@ -18,10 +18,10 @@ from orchctl.cli.waiting_line import WaitingLine
 from orchctl.cli.words import leading_options
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.client.output import write_all
-from orchctl.client.views import RawView, SafeView, View
 from orchctl.errors import Conflict
 from orchctl.model.command import CommandStatus, Result
 from orchctl.plain import to_plain
+from orchctl.terminal.views import RawView, SafeView, View
 
 
 class ExecCommand(click.Command):

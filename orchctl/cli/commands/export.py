@@ -14,8 +14,8 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.follow import choose_view, say_gap
 from orchctl.cli.forms import Form, forms
 from orchctl.client.output import write_all
-from orchctl.client.views import RawView, SafeView
 from orchctl.model.stream import Gap
+from orchctl.terminal.views import RawView, SafeView
 
 if TYPE_CHECKING:
     from orchctl.client import recording
@@ -74,7 +74,7 @@ def export_command(app: App, session: str, shape: str, path: str | None, form: F
 
 def _shape(name: str, session: Session, *, to_stdout: bool) -> recording.Form:
     from orchctl.client import recording
-    from orchctl.client.views import TextView
+    from orchctl.terminal.views import TextView
 
     if name == "asciicast":
         return recording.Asciicast(session)

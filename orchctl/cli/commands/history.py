@@ -8,8 +8,8 @@ import click
 
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.forms import Form, forms
-from orchctl.client.views import one_line
 from orchctl.model.command import Command
+from orchctl.terminal.views import one_line
 
 
 @click.command("history")

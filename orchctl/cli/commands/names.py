@@ -8,9 +8,9 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.forms import Form, forms
 from orchctl.client.choosing import selection_of
-from orchctl.client.views import one_line
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
+from orchctl.terminal.views import one_line
 
 
 @click.command("rename")

@@ -9,7 +9,7 @@ import click
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.forms import Form, forms
 from orchctl.client.output import write_all
-from orchctl.client.views import visible
+from orchctl.terminal.views import visible
 
 FORMS = ("text", "ansi", "json")
 

@@ -12,9 +12,9 @@ from orchctl.cli import colour, tables
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.forms import Form, forms
-from orchctl.client.views import one_line
 from orchctl.model.selection import Selection
 from orchctl.model.session import Session
+from orchctl.terminal.views import one_line
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

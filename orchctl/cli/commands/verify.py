@@ -14,9 +14,9 @@ import click
 
 from orchctl.cli.forms import Form, forms
 from orchctl.cli.progress import progress
-from orchctl.client.views import one_line
 from orchctl.errors import BadInput, Internal, NoSuchSession, NotPermitted
 from orchctl.paths import Root, check, find_root
+from orchctl.terminal.views import one_line
 
 _PREFIX = re.compile(r"[0-9a-f-]{8,36}")
 Line = dict[str, Any]

@@ -11,7 +11,6 @@ from orchctl.client.aio.choosing import AsyncChoosing
 from orchctl.client.aio.keeping import AsyncKeeping
 from orchctl.client.aio.streams import AsyncOutputStream, search
 from orchctl.client.expecting import Expecting
-from orchctl.client.views import RawView, TextView, View
 from orchctl.client.watching import Search
 from orchctl.core import waiting
 from orchctl.errors import NoSuchSession, TimedOut
@@ -21,6 +20,7 @@ from orchctl.model.stream import Chunk
 from orchctl.model.waiting import Expected, Happened
 from orchctl.protocol import messages
 from orchctl.shell.typed_lines import TypedLines
+from orchctl.terminal.views import RawView, TextView, View
 
 
 class AsyncWaits(AsyncKeeping, AsyncChoosing):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from orchctl.core.escapes import Escapes, Kind, Piece
+from orchctl.terminal.escapes import Escapes, Kind, Piece
 
 _CONTROLS = b"\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"
 _DRAWS = re.compile(

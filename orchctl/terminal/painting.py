@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchctl.core.replay import Replay
 from orchctl.model.screen import Painting
+from orchctl.terminal.replay import Replay
 
 _NO_WRAP, _WRAP = b"\x1b[?7l", b"\x1b[?7h"
 

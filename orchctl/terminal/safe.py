@@ -24,9 +24,9 @@ import enum
 import re
 from collections.abc import Callable
 
-from orchctl.client.line import LIMIT
-from orchctl.client.plain import Lines
-from orchctl.client.views import spell
+from orchctl.terminal.line import LIMIT
+from orchctl.terminal.plain import Lines
+from orchctl.terminal.views import spell
 
 STRING_LIMIT = 4096  # characters: no title is longer
 ARGUMENTS_LIMIT = 64

@@ -143,7 +143,7 @@ class SafeView:
     """
 
     def __init__(self, *, live: bool = True) -> None:
-        from orchctl.client.safe import SafeLines  # only who wants this view pays for it
+        from orchctl.terminal.safe import SafeLines  # only who wants this view pays for it
 
         self.program: Callable[[str | None], str] = lambda exec_id: ""
         self._live = live
@@ -180,7 +180,7 @@ class PlainView:
     """What stands in each line when it is over. It comes then; a line that grows very long comes in parts."""
 
     def __init__(self) -> None:
-        from orchctl.client.plain import Lines  # only who wants this view pays for it
+        from orchctl.terminal.plain import Lines  # only who wants this view pays for it
 
         self._text = TextView()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from orchctl.model.detach_keys import taking
+from orchctl.terminal.detach_keys import taking
 
 FOLLOW_S = 1.0  # a first key that no other follows so soon is the program's
 _AS_NUMBERS = re.compile(rb"\x1b\[([0-9]+)(?::[0-9]*)*(?:;([0-9]*)(?::([0-9]+))?)?(?:;[0-9:]*)?u")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 
-from orchctl.client.line import Line
+from orchctl.terminal.line import Line
 
 _ESC, _BREAKS = "\x1b", "\n\x0b\x0c\x84\x85"
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"

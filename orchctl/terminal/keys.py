@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from orchctl.core.detaching import FOLLOW_S, DetachKeys, Meant
 from orchctl.lazy_dataclass import dataclass
+from orchctl.terminal.detaching import FOLLOW_S, DetachKeys, Meant
 
 WHOLE_S = 0.05  # a terminal sends a sequence at once: an ESC that nothing follows so soon is the key
 _LIMIT_BYTES = 1 << 16  # of a report that is held together

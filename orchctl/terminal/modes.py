@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from orchctl.core.escapes import Escapes, Kind, Piece
+from orchctl.terminal.escapes import Escapes, Kind, Piece
 
 _ALTERNATE = (1049, 1047, 47)
 _ON_AT_FIRST = {7, 25, 1007}  # wrapping, the cursor, the wheel as arrows

@@ -1,0 +1,1 @@
+"""Terminals: escape sequences, keys, modes, and views of what a program wrote to one. Pure."""
