@@ -57,8 +57,8 @@ class Looking(ABC):
         It is done by a process of its own, which reads the logs: the supervisor is only asked who is meant.
         """
         from orchctl.client.searching import SearchStream
-        from orchctl.core.needle import compiled
         from orchctl.model.search import Search
+        from orchctl.search.pattern import compiled
 
         asked = Search(
             pattern=pattern,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from orchctl.client.worker import Worker
-from orchctl.core.findings import Decoder
 from orchctl.errors import Internal
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.session import Session
 from orchctl.model.stream import Gap
 from orchctl.plain import to_plain
+from orchctl.search.frames import Decoder
 
 Finding = Line | Count | Gap | str
 

@@ -14,8 +14,6 @@ from orchctl.client.aio.keeping import AsyncKeeping
 from orchctl.client.recording import Recording, shows_commands
 from orchctl.client.searching import Finding, SearchReading
 from orchctl.client.worker import READ_BYTES, command_line
-from orchctl.core.findings import Decoder
-from orchctl.core.needle import compiled
 from orchctl.errors import Conflict, Internal, from_wire
 from orchctl.model.screen import Screen, Size
 from orchctl.model.search import Search
@@ -23,6 +21,8 @@ from orchctl.model.selection import Selection
 from orchctl.model.session import Session
 from orchctl.paths import Root
 from orchctl.plain import from_plain
+from orchctl.search.frames import Decoder
+from orchctl.search.pattern import compiled
 
 if TYPE_CHECKING:
     from orchctl.client.recording import Form

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from orchctl.core import findings
-from orchctl.core.needle import Find, Needle
-from orchctl.core.search import LineSearch
 from orchctl.errors import OrchctlError
 from orchctl.model.search import Count, Line, Search
 from orchctl.model.stream import Chunk, Gap
 from orchctl.plain import from_plain
+from orchctl.search import frames
+from orchctl.search.lines import LineSearch
+from orchctl.search.pattern import Find, Needle
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import Typed, TypedLines
 from orchctl.store.output import OutputLog
@@ -167,8 +167,8 @@ class _Out:
         self._bytes = 0
         self._flushed_at = 0.0
 
-    def say(self, session: int, finding: findings.Finding) -> None:
-        data = findings.encode(session, finding)
+    def say(self, session: int, finding: frames.Finding) -> None:
+        data = frames.encode(session, finding)
         self._held.append(data)
         self._bytes += len(data)
         if self._bytes > HELD_BYTES or time.monotonic() - self._flushed_at > HELD_S:

@@ -6,9 +6,9 @@ import re
 import warnings
 from collections.abc import Callable
 
-from orchctl.core.literal import required, within_lines
 from orchctl.errors import BadInput
 from orchctl.model.search import Search
+from orchctl.search.literal import required, within_lines
 
 Find = Callable[[bytes, bytes, int, int], int]  # as bytes.find
 _NEWLINE, _RETURN = 10, 13
