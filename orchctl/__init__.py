@@ -75,17 +75,17 @@ if TYPE_CHECKING:
     from orchctl.client.searching import SearchStream
     from orchctl.client.several import Reader, SeveralOutputs
     from orchctl.errors import OrchctlError
-    from orchctl.model.command import Command, CommandStatus, Result
-    from orchctl.model.lease import Lease, Viewer
-    from orchctl.model.screen import Screen, Size
-    from orchctl.model.search import Count, Line
-    from orchctl.model.selection import Selection
-    from orchctl.model.session import EndReason, Output, Session, State, Traffic, Waiting
-    from orchctl.model.stream import Chunk, Gap
-    from orchctl.model.supervisor import KillReport, RestartReport, SupervisorStatus
-    from orchctl.model.waiting import Expected, Happened
     from orchctl.protocol.kept import Pruned
     from orchctl.protocol.leases import LeaseState
+    from orchctl.session.command import Command, CommandStatus, Result
+    from orchctl.session.lease_value import Lease, Viewer
+    from orchctl.session.model import EndReason, Output, Session, State, Traffic, Waiting
+    from orchctl.session.screen import Screen, Size
+    from orchctl.session.search import Count, Line
+    from orchctl.session.selected import Selection
+    from orchctl.session.stream_values import Chunk, Gap
+    from orchctl.session.supervisor import KillReport, RestartReport, SupervisorStatus
+    from orchctl.session.waiting import Expected, Happened
 
 _HOMES = {
     "AsyncClient": "orchctl.client.aio.client",
@@ -95,42 +95,42 @@ _HOMES = {
     "AsyncSearchStream": "orchctl.client.aio.looking",
     "AsyncSessionHandle": "orchctl.client.aio.handle",
     "AsyncSeveralOutputs": "orchctl.client.aio.gathering",
-    "Chunk": "orchctl.model.stream",
+    "Chunk": "orchctl.session.stream_values",
     "Client": "orchctl.client.client",
-    "Command": "orchctl.model.command",
-    "CommandStatus": "orchctl.model.command",
+    "Command": "orchctl.session.command",
+    "CommandStatus": "orchctl.session.command",
     "CommandStream": "orchctl.client.exec",
-    "Count": "orchctl.model.search",
-    "EndReason": "orchctl.model.session",
+    "Count": "orchctl.session.search",
+    "EndReason": "orchctl.session.model",
     "EventStream": "orchctl.client.events",
-    "Expected": "orchctl.model.waiting",
-    "Gap": "orchctl.model.stream",
-    "Happened": "orchctl.model.waiting",
-    "KillReport": "orchctl.model.supervisor",
-    "Lease": "orchctl.model.lease",
+    "Expected": "orchctl.session.waiting",
+    "Gap": "orchctl.session.stream_values",
+    "Happened": "orchctl.session.waiting",
+    "KillReport": "orchctl.session.supervisor",
+    "Lease": "orchctl.session.lease_value",
     "LeaseState": "orchctl.protocol.leases",
-    "Line": "orchctl.model.search",
+    "Line": "orchctl.session.search",
     "Options": "orchctl.client.exec",
     "OrchctlError": "orchctl.errors",
-    "Output": "orchctl.model.session",
+    "Output": "orchctl.session.model",
     "OutputStream": "orchctl.client.output",
     "Pruned": "orchctl.protocol.kept",
     "Reader": "orchctl.client.several",
-    "RestartReport": "orchctl.model.supervisor",
-    "Result": "orchctl.model.command",
-    "Screen": "orchctl.model.screen",
+    "RestartReport": "orchctl.session.supervisor",
+    "Result": "orchctl.session.command",
+    "Screen": "orchctl.session.screen",
     "SearchStream": "orchctl.client.searching",
-    "Selection": "orchctl.model.selection",
-    "Session": "orchctl.model.session",
+    "Selection": "orchctl.session.selected",
+    "Session": "orchctl.session.model",
     "SessionHandle": "orchctl.client.handle",
     "SessionSpawn": "orchctl.client.pexpect_spawn",
     "SeveralOutputs": "orchctl.client.several",
-    "Size": "orchctl.model.screen",
-    "State": "orchctl.model.session",
-    "SupervisorStatus": "orchctl.model.supervisor",
-    "Traffic": "orchctl.model.session",
-    "Viewer": "orchctl.model.lease",
-    "Waiting": "orchctl.model.session",
+    "Size": "orchctl.session.screen",
+    "State": "orchctl.session.model",
+    "SupervisorStatus": "orchctl.session.supervisor",
+    "Traffic": "orchctl.session.model",
+    "Viewer": "orchctl.session.lease_value",
+    "Waiting": "orchctl.session.model",
 }
 
 

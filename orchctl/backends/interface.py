@@ -2,7 +2,7 @@
 
 The supervisor holds the server's process, its raw log, the sessions' journals and transcripts, prompts and their
 delivery, permissions and time. A backend turns what is asked into what its server understands, and what its server
-says into happenings (`model/happening.py`). Two files make one: `translate.py`, which is pure, and the server's own.
+says into happenings (`session/happening.py`). Two files make one: `translate.py`, which is pure, and the server's own.
 
 The rules that make a turn survive a killed supervisor, and every happening be told once:
 
@@ -31,8 +31,8 @@ from dataclasses import field
 from typing import Protocol
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.agent import Permission, Profile
-from orchctl.model.happening import Happening
+from orchctl.session.agent import Permission, Profile
+from orchctl.session.happening import Happening
 
 __all__ = ["Harness", "Host", "Launch", "Opening", "Permission", "Profile", "Prompt", "Reply", "Server"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from orchctl.model.agent import Usage
-from orchctl.model.happening import Choice, Need, Phase, TurnEnd
+from orchctl.session.agent import Usage
+from orchctl.session.happening import Choice, Need, Phase, TurnEnd
 
 shape = dataclass(frozen=True, slots=True, kw_only=True)
 

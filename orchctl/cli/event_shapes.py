@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from orchctl.cli.agent_event_shapes import AboutSession, AgentEvent, AnEvent, shape
-from orchctl.model.command import CommandStatus
-from orchctl.model.session import EndReason, State
+from orchctl.session.command import CommandStatus
+from orchctl.session.model import EndReason, State
 
 
 @shape

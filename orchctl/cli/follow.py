@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from orchctl.cli.interrupts import PassOn, end_by_signal
 from orchctl.client.output import write_all
-from orchctl.model.session import EndReason, Session
-from orchctl.model.stream import Chunk, Gap
+from orchctl.session.model import EndReason, Session
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.terminal.views import RawView, SafeView, TextView, View
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from orchctl.cli.colour import paint
-from orchctl.model.search import Count, Line
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.search import Count, Line
 from orchctl.terminal.safe import within_line
 
 NAME, NUMBER, SIGN = 35, 32, 36

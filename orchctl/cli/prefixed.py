@@ -9,8 +9,8 @@ from orchctl.cli.colour import PREFIXES, paint
 from orchctl.cli.moments import clock
 from orchctl.client.output import write_all
 from orchctl.client.several import Reader
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk
+from orchctl.session.model import Session
+from orchctl.session.stream_values import Chunk
 from orchctl.terminal.views import RawView, SafeView, TextView, View
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from orchctl.cli import look_shapes as look
 from orchctl.cli import upkeep_shapes as upkeep
 from orchctl.cli.event_shapes import Event
 from orchctl.client.limits import LimitRow
-from orchctl.model.agent import HarnessStatus, Pending
-from orchctl.model.command import Command
-from orchctl.model.lease import Lease, Viewer
-from orchctl.model.screen import Screen
-from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport, RestartReport, SupervisorStatus
+from orchctl.session.agent import HarnessStatus, Pending
+from orchctl.session.command import Command
+from orchctl.session.lease_value import Lease, Viewer
+from orchctl.session.model import Session
+from orchctl.session.screen import Screen
+from orchctl.session.supervisor import KillReport, RestartReport, SupervisorStatus
 
 _shape = dataclass(frozen=True, slots=True, kw_only=True)
 

@@ -9,8 +9,8 @@ import click
 
 from orchctl.cli.colour import BAD, STATES, paint
 from orchctl.cli.columns import aligned
-from orchctl.model.lease import Lease
-from orchctl.model.session import Session, State
+from orchctl.session.lease_value import Lease
+from orchctl.session.model import Session, State
 
 HEAD = ("ID", "NAME", "MANAGER", "STATE", "TIME", "COMMAND")
 SORTS: dict[str, Callable[[Session], tuple[object, ...]]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orchctl.client.doctor.finding import Finding
-from orchctl.model.command import CommandStatus
-from orchctl.model.session import State
+from orchctl.session.command import CommandStatus
+from orchctl.session.model import State
 
 _shape = dataclass(frozen=True, slots=True, kw_only=True)
 

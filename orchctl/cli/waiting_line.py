@@ -6,7 +6,7 @@ import os
 import sys
 
 from orchctl.client.exec import CommandStream
-from orchctl.model.command import CommandWait
+from orchctl.session.command import CommandWait
 
 TEXT_SHOWN, TEXT_LEAST = 60, 12  # characters of another's command
 _ERASE = "\r\x1b[K"

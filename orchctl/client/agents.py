@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TypeVar
 
-from orchctl.model.agent import HarnessStatus, Pending
 from orchctl.protocol import messages
+from orchctl.session.agent import HarnessStatus, Pending
 
 T = TypeVar("T", bound=messages.Answer)
 

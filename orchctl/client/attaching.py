@@ -20,10 +20,10 @@ from orchctl.client.signals import Signals
 from orchctl.client.viewing import Viewing
 from orchctl.errors import NoSuchSession
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol import codec
 from orchctl.protocol.messages import Failed, ReadOutput
+from orchctl.session.model import Session
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal import painting
 from orchctl.terminal.detaching import Meant

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
 from orchctl.paths import repo_of
 from orchctl.protocol import messages
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 T = TypeVar("T", bound=messages.Answer)
 P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)

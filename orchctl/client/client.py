@@ -25,13 +25,13 @@ from orchctl.client.patience import Patience
 from orchctl.client.places import Places
 from orchctl.client.supervising import Supervising, expect
 from orchctl.client.surroundings import current_directory, default_shell, soft_limits, start_ticks, umask
-from orchctl.core import manager
 from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
-from orchctl.model.command import Command, Result
-from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport
 from orchctl.paths import Root, find_root
 from orchctl.protocol import hello, messages
+from orchctl.session import manager
+from orchctl.session.command import Command, Result
+from orchctl.session.model import Session
+from orchctl.session.supervisor import KillReport
 
 if TYPE_CHECKING:
     import socket

@@ -12,12 +12,12 @@ import socket
 
 from orchctl.client import start
 from orchctl.client.connection import HELLO_S
-from orchctl.core import layout
 from orchctl.errors import Conflict, PeerBroke, SupervisorUnreachable
-from orchctl.model.supervisor import SupervisorStatus
 from orchctl.paths import Root, socket_address
 from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.messages import Failed, StopSupervisor
+from orchctl.session import layout
+from orchctl.session.supervisor import SupervisorStatus
 from orchctl.version import VERSION
 
 _LOG_BYTES = 1 << 14

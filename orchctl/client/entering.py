@@ -13,9 +13,9 @@ from orchctl.client.signals import Signals
 from orchctl.client.surroundings import terminal_viewer
 from orchctl.client.viewing import Viewing
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
-from orchctl.model.session import Session, State
-from orchctl.model.stream import Chunk
 from orchctl.protocol.messages import ReadOutput
+from orchctl.session.model import Session, State
+from orchctl.session.stream_values import Chunk
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal import detach_keys as keys

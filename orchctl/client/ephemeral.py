@@ -13,8 +13,8 @@ import tempfile
 from orchctl.client.client import Client
 from orchctl.client.connection import Connection
 from orchctl.client.surroundings import environment, start_ticks
-from orchctl.core import layout, owner
 from orchctl.errors import NotPermitted, OrchctlError, SupervisorUnreachable
+from orchctl.session import layout, owner
 
 
 class EphemeralClient(Client):

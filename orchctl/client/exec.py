@@ -13,7 +13,6 @@ from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.command import Command, CommandWait, Result
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import (
     Answer,
@@ -26,6 +25,7 @@ from orchctl.protocol.messages import (
     Request,
     StreamGap,
 )
+from orchctl.session.command import Command, CommandWait, Result
 from orchctl.shell.base import OWN_PREFIX
 from orchctl.terminal.views import NewlineView, RawView, View
 

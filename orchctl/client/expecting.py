@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pexpect.expect import searcher_re
 
 from orchctl.client.output import WINDOW_BYTES, OutputStream
-from orchctl.core.waiting import compile_pattern
 from orchctl.errors import BadInput, NoSuchSession
-from orchctl.model.stream import Chunk
-from orchctl.model.waiting import Expected
+from orchctl.session.stream_values import Chunk
+from orchctl.session.wait import compile_pattern
+from orchctl.session.waiting import Expected
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal.views import RawView, TextView, View
 

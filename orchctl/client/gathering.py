@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from orchctl.client.waiting import Waits
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
 from orchctl.protocol import messages
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.several import SeveralOutputs
@@ -64,7 +64,7 @@ class Gathering(Waits):
         `commands` is as in `output`.
         """
         from orchctl.client.several import SeveralOutputs
-        from orchctl.core.selection import chooses
+        from orchctl.session.selection import chooses
 
         def join(session_id: str) -> Session | None:
             (found,) = self.select(Selection(sessions=(session_id,)), ended_too=True)

@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from orchctl.model.command import Command, Result
-from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport
+from orchctl.session.command import Command, Result
+from orchctl.session.model import Session
+from orchctl.session.supervisor import KillReport
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
     from orchctl.client.exec import ExecOptions
     from orchctl.client.output import OutputStream
     from orchctl.client.pexpect_spawn import SessionSpawn
-    from orchctl.model.waiting import Expected
+    from orchctl.session.waiting import Expected
 
 
 class SessionHandle:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from orchctl.client.connection import Connection
 from orchctl.client.output import OutputStream
-from orchctl.model.selection import Selection
 from orchctl.protocol import messages
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.events import EventStream
@@ -87,7 +87,7 @@ class Keeping(ABC):
         `places` are offsets in sessions' output, by id, from where on it is told.
         """
         from orchctl.client.events import EventStream
-        from orchctl.core.selection import check
+        from orchctl.session.selection import check
 
         chosen = selection or Selection()
         check(chosen)

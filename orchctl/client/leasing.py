@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from typing import TypeVar
 
 from orchctl.errors import PeerBroke
-from orchctl.model.lease import Lease
 from orchctl.protocol import messages
+from orchctl.session.lease_value import Lease
 
 T = TypeVar("T", bound=messages.Answer)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from orchctl import config
 from orchctl.client.store_process import ask_store
-from orchctl.core import limits, manager
-from orchctl.core.limits import Use
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.limits import IDLE, TIME, TOTAL, Limits
 from orchctl.paths import Root
+from orchctl.session import limits, manager
+from orchctl.session.limit_values import IDLE, TIME, TOTAL, Limits
+from orchctl.session.limits import Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

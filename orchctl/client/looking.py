@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchctl.errors import Conflict
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
 from orchctl.paths import Root
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.output import OutputStream
     from orchctl.client.recording import Form
     from orchctl.client.searching import SearchStream
-    from orchctl.model.screen import Painting, Screen, Size
-    from orchctl.model.stream import Gap
+    from orchctl.session.screen import Painting, Screen, Size
+    from orchctl.session.stream_values import Gap
 
 
 class Looking(ABC):
@@ -57,8 +57,8 @@ class Looking(ABC):
         It is done by a process of its own, which reads the logs: the supervisor is only asked who is meant.
         """
         from orchctl.client.searching import SearchStream
-        from orchctl.model.search import Search
         from orchctl.search.pattern import compiled
+        from orchctl.session.search import Search
 
         asked = Search(
             pattern=pattern,
@@ -79,8 +79,8 @@ class Looking(ABC):
     def screen(self, session: str) -> Screen:
         """What a session's terminal shows now; of an ended one, what it showed last."""
         from orchctl.client.worker import answer
-        from orchctl.model.screen import Screen
         from orchctl.plain import from_plain
+        from orchctl.session.screen import Screen
 
         found = self.info(session)
         if found.backend != "pty":
@@ -91,8 +91,8 @@ class Looking(ABC):
     def _painting(self, session: Session) -> Painting:
         """How another terminal is made to show what this session's shows now."""
         from orchctl.client.worker import answer
-        from orchctl.model.screen import Painting
         from orchctl.plain import from_plain
+        from orchctl.session.screen import Painting
 
         asked = {"sessions_dir": self.root.sessions, "session": session.id, "paint": True}
         return from_plain(Painting, answer("screen", asked))
@@ -100,8 +100,8 @@ class Looking(ABC):
     def sizes(self, session: str) -> Sequence[Size]:
         """The sizes that a session's terminal has had, and from which byte of its output on."""
         from orchctl.client.worker import answer
-        from orchctl.model.screen import Size
         from orchctl.plain import from_plain
+        from orchctl.session.screen import Size
 
         found = self.info(session)
         if found.backend != "pty":

@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING
 
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
-from orchctl.core.stream import Cursor
 from orchctl.errors import BadInput, NoSuchSession, PeerBroke, ProtocolMismatch
-from orchctl.model.screen import Screen
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import (
     AckOutput,
@@ -28,6 +24,10 @@ from orchctl.protocol.messages import (
     StreamSnapshot,
     StreamTime,
 )
+from orchctl.session.model import Session
+from orchctl.session.screen import Screen
+from orchctl.session.stream import Cursor
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.terminal.views import TextView
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class PatternSearch:
     """A regular expression looked for in text that comes in pieces; in a window, so that memory is bounded."""
 
     def __init__(self, pattern: str) -> None:
-        from orchctl.core.waiting import compile_pattern
+        from orchctl.session.wait import compile_pattern
 
         self._wanted = compile_pattern(pattern)
         self._view, self._text = TextView(), b""

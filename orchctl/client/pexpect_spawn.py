@@ -20,10 +20,10 @@ from pexpect.spawnbase import SpawnBase
 from orchctl.client.many import Many
 from orchctl.client.several import Reader
 from orchctl.errors import Conflict, NoSuchSession, OrchctlError, TimedOut
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk
 from orchctl.protocol.messages import ReadOutput
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
+from orchctl.session.stream_values import Chunk
 from orchctl.terminal.views import MarkView
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from orchctl.client.output import OutputReading, OutputStream
-from orchctl.model.screen import Size
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk, Gap
+from orchctl.session.model import Session
+from orchctl.session.screen import Size
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.terminal.views import MarkView, RawView, View
 
 

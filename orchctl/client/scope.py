@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Mapping
 
-from orchctl.core import ci
+from orchctl.session import ci
 
 SWITCH = "ORCHCTL_SCOPE"  # `no` turns it off
 BEGIN_S = 3.0  # a manager that does not answer by then is not waited for

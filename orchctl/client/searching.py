@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from orchctl.client.worker import Worker
 from orchctl.errors import Internal
-from orchctl.model.search import Count, Line, Search
-from orchctl.model.session import Session
-from orchctl.model.stream import Gap
 from orchctl.plain import to_plain
 from orchctl.search.frames import Decoder
+from orchctl.session.model import Session
+from orchctl.session.search import Count, Line, Search
+from orchctl.session.stream_values import Gap
 
 Finding = Line | Count | Gap | str
 

@@ -12,8 +12,6 @@ from orchctl.client.many import Item, Many
 from orchctl.client.output import OutputReading
 from orchctl.client.story import Story
 from orchctl.errors import NoSuchSession, OrchctlError
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import (
     Answer,
@@ -21,6 +19,8 @@ from orchctl.protocol.messages import (
     ReadOutput,
     SomeEvents,
 )
+from orchctl.session.model import Session
+from orchctl.session.stream_values import Chunk, Gap
 
 _EVENTS = "events"  # no session has this id
 Event = dict[str, Any]

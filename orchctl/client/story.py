@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchctl.client.events import EventReading
-from orchctl.model.session import EndReason, Session, State
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
+from orchctl.session.model import EndReason, Session, State
 
 Event = dict[str, Any]
 

@@ -10,9 +10,9 @@ from orchctl.client import start
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.errors import PeerBroke, SupervisorUnreachable
-from orchctl.model.supervisor import RestartReport, SupervisorStatus
 from orchctl.paths import Root
 from orchctl.protocol import messages
+from orchctl.session.supervisor import RestartReport, SupervisorStatus
 
 if TYPE_CHECKING:
     import socket

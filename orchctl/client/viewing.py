@@ -11,9 +11,9 @@ import secrets
 from orchctl.client.connection import Connection
 from orchctl.core.outbox import Letter, Outbox
 from orchctl.errors import OrchctlError
-from orchctl.model.lease import Lease
-from orchctl.model.session import Session
 from orchctl.protocol import codec, messages
+from orchctl.session.lease_value import Lease
+from orchctl.session.model import Session
 from orchctl.terminal.keys import Kind
 
 VIEW, INPUT, SIZE, TAKE, RELEASE = "view", "input", "size", "take", "release"

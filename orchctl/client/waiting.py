@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 from orchctl.client.choosing import Choosing
 from orchctl.client.keeping import Keeping
 from orchctl.client.output import OutputStream, search
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
 from orchctl.protocol import messages
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.attaching import Left
     from orchctl.client.client import Client
     from orchctl.client.pexpect_spawn import SessionSpawn
-    from orchctl.model.waiting import Expected, Happened
+    from orchctl.session.waiting import Expected, Happened
 
 
 def check_conditions(conditions: Sequence[str]) -> None:
     """Refuse what can never hold, before anybody is asked."""
-    from orchctl.core.waiting import OUTPUT, check, compile_pattern
+    from orchctl.session.wait import OUTPUT, check, compile_pattern
 
     check(conditions)
     for condition in conditions:

@@ -13,13 +13,13 @@ from orchctl.client.connection import Connection
 from orchctl.client.many import Item, Many
 from orchctl.client.output import WINDOW_BYTES
 from orchctl.client.several import Reader
-from orchctl.core import waiting
 from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk
-from orchctl.model.waiting import Happened
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, Fired, ReadOutput, WaitFor
+from orchctl.session import wait
+from orchctl.session.model import Session
+from orchctl.session.stream_values import Chunk
+from orchctl.session.waiting import Happened
 from orchctl.terminal.views import RawView, TextView, View
 
 _OUTPUT = "/output"  # after a session's id: the key of its output's reader
@@ -29,7 +29,7 @@ class Search:
     """Patterns in a growing text, in a window, so that memory is bounded."""
 
     def __init__(self, conditions: Sequence[str], *, terminal: bool) -> None:
-        self._patterns = [(one, waiting.compile_pattern(one.removeprefix(waiting.OUTPUT))) for one in conditions]
+        self._patterns = [(one, wait.compile_pattern(one.removeprefix(wait.OUTPUT))) for one in conditions]
         self._view: View = TextView() if terminal else RawView()
         self._text = b""
 
@@ -66,8 +66,8 @@ class Watching:
         quiet_s: float,
         look: Callable[[str], Session],
     ) -> None:
-        waiting.check(conditions)
-        outputs = [one for one in conditions if one.startswith(waiting.OUTPUT)]
+        wait.check(conditions)
+        outputs = [one for one in conditions if one.startswith(wait.OUTPUT)]
         self._many = Many(connect)
         self._look = look
         self._asked = asked

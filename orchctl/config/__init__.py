@@ -27,8 +27,8 @@ from orchctl.config.table import (
     is_table,
 )
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.agent import Profile
-from orchctl.model.limits import TOTAL, Limits
+from orchctl.session.agent import Profile
+from orchctl.session.limit_values import TOTAL, Limits
 from orchctl.terminal import detach_keys
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchctl.model.agent import Permission, Profile
+from orchctl.session.agent import Permission, Profile
 
 _TABLES = ("env", "options")
 _ALL = ("harness", "argv", "env", "model", "permission", "options")

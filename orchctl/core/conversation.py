@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any
 
-from orchctl.core import happenings
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import (
+from orchctl.session import happenings
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Closed,

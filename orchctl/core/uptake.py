@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Happening,
     NeedsInput,

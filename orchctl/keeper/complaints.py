@@ -9,7 +9,7 @@ import contextlib
 import errno
 import os
 
-from orchctl.core import layout
+from orchctl.session import layout
 
 LIMIT_BYTES = 1 << 20  # of each of both
 PIECE_BYTES = 1 << 16

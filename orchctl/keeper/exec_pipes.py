@@ -25,10 +25,10 @@ import struct
 import termios
 from collections.abc import Callable
 
-from orchctl.core import layout
 from orchctl.keeper import pair, wire
 from orchctl.keeper.audience import Host
 from orchctl.keeper.pair import ExecPipes, Pair
+from orchctl.session import layout
 
 PIECE_BYTES = 1 << 16
 _COUNT = struct.Struct("i")

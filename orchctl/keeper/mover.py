@@ -16,7 +16,6 @@ import socket
 import time
 from collections.abc import Callable
 
-from orchctl.core import layout
 from orchctl.disk import REAL
 from orchctl.keeper import child, killing, look, pair, plan, wire
 from orchctl.keeper.audience import Audience, hello, received
@@ -29,6 +28,7 @@ from orchctl.keeper.pair import Pair
 from orchctl.keeper.segments import SegmentWriter
 from orchctl.keeper.typed import readable
 from orchctl.keeper.typist import Typist
+from orchctl.session import layout
 
 QUIET_S = 0.2  # no byte for so long after the program's end: what still holds the terminal is silent
 QUIET_LIMIT_S = 2.0  # a grandchild that pours for ever must not hold the exit back

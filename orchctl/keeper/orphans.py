@@ -9,8 +9,9 @@ import contextlib
 import os
 import time
 
-from orchctl.core import journal, layout
+from orchctl.core import journal
 from orchctl.keeper import tree
+from orchctl.session import layout
 
 ZYGOTE = tree.ZYGOTE
 LIMIT_BYTES = 1 << 20

@@ -7,8 +7,8 @@ import errno
 import os
 import select
 
-from orchctl.core import layout, owner
 from orchctl.keeper.tree import start_ticks
+from orchctl.session import layout, owner
 
 # What pidfd_open says of a number that nobody has, or that is by now a thread's of another process: kernels differ
 NO_PROCESS = (errno.ESRCH, errno.EINVAL, errno.ENOENT)

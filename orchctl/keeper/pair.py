@@ -14,10 +14,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchctl.core import journal, layout
+from orchctl.core import journal
 from orchctl.keeper.footing import bind_again, identity
 from orchctl.keeper.inputs import Inputs
 from orchctl.keeper.typed import Typed
+from orchctl.session import layout
 
 # keeper → mover
 ENDED = ord("e")  # the program was reaped: say when its output has ended

@@ -10,7 +10,8 @@ import json
 import os
 from dataclasses import dataclass
 
-from orchctl.core import checksum, layout
+from orchctl.core import checksum
+from orchctl.session import layout
 
 RING_BYTES = 64 << 20
 SERVER = "server"  # the backend of an agent server

@@ -21,12 +21,12 @@ import socket
 import sys
 import time
 
-from orchctl.core import layout
 from orchctl.core.backoff import Backoff
 from orchctl.keeper import apology, life, orphans
 from orchctl.keeper.audience import received
 from orchctl.keeper.footing import Door, bind, own_stdio, say
 from orchctl.keeper.pair import BACKLOG
+from orchctl.session import layout
 
 FEATURES = b"stdin"  # what keepers of ours can that the first ones could not: a stdin of another kind than `open`
 SERVE_S = 10.0  # how long a successor may take to adopt everything; clients wait longer for a hello

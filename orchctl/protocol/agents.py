@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.agent import HarnessStatus, Pending
+from orchctl.session.agent import HarnessStatus, Pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

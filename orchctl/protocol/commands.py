@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.command import Command, CommandWait
+from orchctl.session.command import Command, CommandWait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import field
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.screen import Screen
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.screen import Screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,6 @@ from dataclasses import field
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport
 from orchctl.protocol.agents import GetPending, ListHarnesses, ReplyTo, SomeHarnesses, SomePending
 from orchctl.protocol.commands import (
     CommandBegins,
@@ -53,6 +50,9 @@ from orchctl.protocol.leases import (
 )
 from orchctl.protocol.supervising import GetStatus, RestartSupervisor, Status, StopSupervisor
 from orchctl.protocol.waiting import Fired, GetTerminal, TerminalModes, WaitFor
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
+from orchctl.session.supervisor import KillReport
 
 __all__ = [
     "AckOutput",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.session import Session
+from orchctl.session.model import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterator
 from itertools import chain
 
-from orchctl.model.search import Count, Line
-from orchctl.model.stream import Gap
+from orchctl.session.search import Count, Line
+from orchctl.session.stream_values import Gap
 
 _HEAD = struct.Struct("<BBIQQII")  # kind, flags, session, two numbers, spans, bytes of text
 HEAD_BYTES = _HEAD.size

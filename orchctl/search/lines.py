@@ -9,9 +9,9 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 
-from orchctl.model.search import Line, Search
-from orchctl.model.stream import Chunk
 from orchctl.search.pattern import Needle
+from orchctl.session.search import Line, Search
+from orchctl.session.stream_values import Chunk
 
 LINE_BYTES = 4 << 20
 OVERLAP_BYTES = 1 << 16  # a match of that length at least is found also where a long line was divided

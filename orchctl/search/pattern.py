@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 
 from orchctl.errors import BadInput
-from orchctl.model.search import Search
 from orchctl.search.literal import required, within_lines
+from orchctl.session.search import Search
 
 Find = Callable[[bytes, bytes, int, int], int]  # as bytes.find
 _NEWLINE, _RETURN = 10, 13

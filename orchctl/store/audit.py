@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
-from orchctl.core import chain, manager, selector
+from orchctl.core import chain
 from orchctl.disk import REAL
 from orchctl.errors import BadInput, NoSuchSession
 from orchctl.lazy_dataclass import dataclass
+from orchctl.session import manager, selector
 from orchctl.store.event_reading import EventReader
 from orchctl.store.sessions import SessionStore
 

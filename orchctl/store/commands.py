@@ -10,7 +10,8 @@ import contextlib
 import os
 from typing import Any
 
-from orchctl.core import journal, layout
+from orchctl.core import journal
+from orchctl.session import layout
 from orchctl.shell.base import TAG
 from orchctl.store.appending import append
 

@@ -6,7 +6,8 @@ import json
 import os
 from typing import Any
 
-from orchctl.core import journal, layout
+from orchctl.core import journal
+from orchctl.session import layout
 from orchctl.store.appending import append
 
 

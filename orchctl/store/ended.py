@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 
-from orchctl.core import checksum, layout
+from orchctl.core import checksum
 from orchctl.errors import PeerBroke
-from orchctl.model.session import Session
 from orchctl.plain import from_plain, to_plain
+from orchctl.session import layout
+from orchctl.session.model import Session
 
 
 class EndedStore:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from orchctl.core import journal, layout
+from orchctl.core import journal
 from orchctl.core.journal import Record
 from orchctl.disk import REAL, Disk
+from orchctl.session import layout
 from orchctl.store.appending import append, records
 
 LIMIT_BYTES = 1 << 18  # the last record says all that counts; the others are only worth looking back at

@@ -5,11 +5,12 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 
-from orchctl.core import layout, segments
-from orchctl.core.stream import start_of_last_lines
+from orchctl.core import segments
 from orchctl.disk import REAL, Disk
-from orchctl.model.session import Output
-from orchctl.model.stream import Chunk, Gap
+from orchctl.session import layout
+from orchctl.session.model import Output
+from orchctl.session.stream import start_of_last_lines
+from orchctl.session.stream_values import Chunk, Gap
 
 BLOCK_BYTES = 1 << 16
 

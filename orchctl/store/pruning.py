@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from orchctl.core import layout, segments, timeline
+from orchctl.core import segments, timeline
 from orchctl.disk import REAL, Disk
+from orchctl.session import layout
 from orchctl.store.appending import append
 from orchctl.store.output import OutputLog
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchctl.core import layout, segments, timeline
+from orchctl.core import segments, timeline
 from orchctl.core.segments import Segment
 from orchctl.disk import Disk
 from orchctl.lazy_dataclass import dataclass
+from orchctl.session import layout
 from orchctl.store.appending import append, records
 from orchctl.store.syncing import Syncer
 

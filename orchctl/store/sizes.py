@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchctl.model.screen import Size
+from orchctl.session.screen import Size
 from orchctl.store.sessions import SessionStore, Spec
 from orchctl.store.timeline import Timeline
 

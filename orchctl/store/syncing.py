@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from itertools import zip_longest
 
-from orchctl.core import layout, segments
+from orchctl.core import segments
 from orchctl.core.journal import Record
 from orchctl.disk import Disk
+from orchctl.session import layout
 from orchctl.store.appending import append, records
 
 HASH_BYTES = 16

@@ -5,8 +5,9 @@ from __future__ import annotations
 import bisect
 import os
 
-from orchctl.core import layout, segments, timeline
+from orchctl.core import segments, timeline
 from orchctl.core.timeline import Moment
+from orchctl.session import layout
 
 
 class Timeline:

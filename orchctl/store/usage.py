@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from orchctl.core import layout
-from orchctl.core.limits import Use
-from orchctl.core.run import Run
-from orchctl.model.session import State
+from orchctl.session import layout
+from orchctl.session.limits import Use
+from orchctl.session.model import State
+from orchctl.session.run import Run
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import SessionStore
 

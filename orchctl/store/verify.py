@@ -9,9 +9,10 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from orchctl.core import chain, layout
+from orchctl.core import chain
 from orchctl.disk import REAL
 from orchctl.lazy_dataclass import dataclass
+from orchctl.session import layout
 from orchctl.store.event_reading import EventReader
 from orchctl.store.findings import Files, Finding
 from orchctl.store.verify_output import OutputCheck, read_seals

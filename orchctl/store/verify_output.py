@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 from dataclasses import field
 
-from orchctl.core import layout, segments, timeline
+from orchctl.core import segments, timeline
 from orchctl.core.segments import Segment
 from orchctl.lazy_dataclass import dataclass
+from orchctl.session import layout
 from orchctl.store.findings import Files
 from orchctl.store.recovery import QUARANTINE
 from orchctl.store.verify_session import Lines, Story, number

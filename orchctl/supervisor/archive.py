@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-from orchctl.model.session import Session
+from orchctl.session.model import Session
 from orchctl.store.ended import EndedStore
 
 SLICE = 64  # sessions that are read or taken away between two turns of the event loop

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from orchctl.backends import catalogue
-from orchctl.core import manager, restarting, selector
-from orchctl.core import selection as choosing
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError
 from orchctl.paths import repo_of
 from orchctl.protocol.messages import SpawnSession
+from orchctl.session import manager, restarting, selector
+from orchctl.session import selection as choosing
 from orchctl.store.sessions import Spec
 from orchctl.supervisor import shell_start
 

@@ -9,8 +9,9 @@ import os
 import time
 from functools import cache
 
-from orchctl.core import checksum, layout
-from orchctl.core.trusted_time import Anchor, trusted
+from orchctl.core import checksum
+from orchctl.session import layout
+from orchctl.session.trusted_time import Anchor, trusted
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ def boot_id() -> str:
 
 
 class Clock:
-    """The time by which ages are measured; see `core/trusted_time.py`. Its anchor is kept for the next supervisor."""
+    """The time by which ages are measured; see `session/trusted_time.py`. Its anchor outlives the supervisor."""
 
     def __init__(self, state_dir: str) -> None:
         self._path = f"{state_dir}/{layout.CLOCK}"

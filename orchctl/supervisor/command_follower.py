@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.command import CommandStatus
+from orchctl.session.command import CommandStatus
 from orchctl.shell.base import Newline, Shell
 from orchctl.shell.execution import INTERRUPTED, End, Ending, Execution
 from orchctl.shell.marks import Mark, MarkScanner

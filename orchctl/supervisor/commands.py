@@ -15,12 +15,12 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core import layout
-from orchctl.core.lease_state import key_of
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.model.command import Command, CommandStatus, CommandWait
 from orchctl.plain import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
+from orchctl.session import layout
+from orchctl.session.command import Command, CommandStatus, CommandWait
+from orchctl.session.lease_state import key_of
 from orchctl.shell import detect
 from orchctl.shell.base import TAG, Order
 from orchctl.shell.escalation import Escalation

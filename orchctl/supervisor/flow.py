@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from orchctl.core.credit import Credit
+from orchctl.session.credit import Credit
 
 
 class Flow:

@@ -14,8 +14,8 @@ import logging
 import os
 import time
 
-from orchctl.core import ci
 from orchctl.paths import Root
+from orchctl.session import ci
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.server import Server
 

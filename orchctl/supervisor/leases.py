@@ -1,6 +1,6 @@
 """Who may type into one session: decided here and nowhere else, kept before it counts, told to everybody attached.
 
-The rules are in `core/lease.py`. The pair refuses what was allowed under an earlier epoch and comes late.
+The rules are in `session/lease.py`. The pair refuses what was allowed under an earlier epoch and comes late.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orchctl.core import lease
-from orchctl.core.lease_state import Attached, Change, Held, Identity, Move, Rights, restored, to_record
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
-from orchctl.model.lease import Lease, Viewer
 from orchctl.protocol.leases import LeaseNews, LeaseState
+from orchctl.session import lease
+from orchctl.session.lease_state import Attached, Change, Held, Identity, Move, Rights, restored, to_record
+from orchctl.session.lease_value import Lease, Viewer
 from orchctl.store.leases import LeaseStore
 from orchctl.supervisor import failpoints
 from orchctl.supervisor.clock import boot_s

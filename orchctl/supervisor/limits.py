@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from orchctl.core import limits
 from orchctl.errors import LimitReached
-from orchctl.model.limits import IDLE, TIME
+from orchctl.session import limits
+from orchctl.session.limit_values import IDLE, TIME
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.archive import Archive
 from orchctl.supervisor.house import House

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 from orchctl.backends import catalogue
-from orchctl.core.tale_of_agent import of_conversation
 from orchctl.errors import OrchctlError
+from orchctl.session.tale_of_agent import of_conversation
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.session import SupervisedSession

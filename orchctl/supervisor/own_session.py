@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from orchctl.core import environment
 from orchctl.errors import Conflict
+from orchctl.session import environment
 from orchctl.supervisor.ancestry import descends_from, told_below
 
 if TYPE_CHECKING:

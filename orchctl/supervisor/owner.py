@@ -10,8 +10,8 @@ import contextlib
 import logging
 import os
 
-from orchctl.core import layout, owner
 from orchctl.keeper.owner import NO_PROCESS
+from orchctl.session import layout, owner
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.handlers.kills import end_all
 

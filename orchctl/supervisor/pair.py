@@ -20,11 +20,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.core import layout
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.keeper import wire
 from orchctl.lazy_dataclass import dataclass
 from orchctl.paths import socket_address
+from orchctl.session import layout
 
 log = logging.getLogger(__name__)
 ANSWER_S = 2.0

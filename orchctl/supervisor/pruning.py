@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from orchctl.core import layout
 from orchctl.errors import Conflict, NoSuchSession
 from orchctl.protocol.messages import Prune, Pruned
+from orchctl.session import layout
 from orchctl.store import pruning
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.archive import SLICE

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from orchctl.backends import catalogue
-from orchctl.core import environment, manager, restarting, selector
-from orchctl.core import selection as choosing
 from orchctl.errors import BadInput, Conflict, Internal, NoSuchSession, OrchctlError
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session, State
 from orchctl.protocol.messages import SpawnSession
+from orchctl.session import environment, manager, restarting, selector
+from orchctl.session import selection as choosing
+from orchctl.session.model import Session, State
+from orchctl.session.selected import Selection
 from orchctl.store.sessions import Spec
 from orchctl.supervisor import shell_start
 from orchctl.supervisor.archive import Archive

@@ -8,8 +8,8 @@ from typing import Any
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.command import Command, CommandStatus
 from orchctl.protocol.messages import ExecCommand
+from orchctl.session.command import Command, CommandStatus
 from orchctl.shell.escalation import Escalation
 from orchctl.shell.execution import End
 from orchctl.supervisor.deadline import deadline

@@ -9,11 +9,12 @@ import socket
 import time
 from typing import Any
 
-from orchctl.core import journal, layout, restarting, segments
-from orchctl.core.run import Run
+from orchctl.core import journal, segments
 from orchctl.disk import REAL
 from orchctl.errors import Conflict
-from orchctl.model.session import Output, Session, State
+from orchctl.session import layout, restarting
+from orchctl.session.model import Output, Session, State
+from orchctl.session.run import Run
 from orchctl.store.conversations import ConversationStore
 from orchctl.store.leases import LeaseStore
 from orchctl.store.output import OutputLog

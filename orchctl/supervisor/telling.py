@@ -13,8 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from orchctl.core.journal import Decoded, Record
-from orchctl.core.tale import Tale, of_command
-from orchctl.core.tale_of_agent import of_conversation
+from orchctl.session.tale import Tale, of_command
+from orchctl.session.tale_of_agent import of_conversation
 from orchctl.store.events import EventStore
 from orchctl.supervisor.news import News
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.session import Session, Traffic
+from orchctl.session.model import Session, Traffic
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _KEEPER, _OURS = b"orchctl-keeper", (b"orchctl-mover", b"orchctl-zygote")  # as the kernel knows them by name

@@ -7,10 +7,10 @@ import time
 from collections import deque
 from dataclasses import field
 
-from orchctl.core.lease_state import Grip, Held, Identity, key_of
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.lease import Lease
 from orchctl.protocol.leases import LeaseNews
+from orchctl.session.lease_state import Grip, Held, Identity, key_of
+from orchctl.session.lease_value import Lease
 
 NEWS_LIMIT = 64  # for a viewer that does not read; each says all that counts
 

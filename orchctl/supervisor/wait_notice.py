@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from orchctl.model.command import CommandWait
 from orchctl.protocol.messages import CommandWaits
+from orchctl.session.command import CommandWait
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.news import either
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from orchctl.core.waiting import Sight, decide
 from orchctl.errors import Conflict
-from orchctl.model.session import Session, Waiting
+from orchctl.session.model import Session, Waiting
+from orchctl.session.wait import Sight, decide
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.session import SupervisedSession
 

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 from orchctl import Client
 from orchctl.errors import TimedOut
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk
+from orchctl.session.model import Session
+from orchctl.session.stream_values import Chunk
 from tests.chaos import oracle, processes
 from tests.chaos.oracle import ANSWER_S, End
 from tests.chaos.program import pieces

@@ -18,8 +18,8 @@ import pexpect
 import pytest
 
 from orchctl.keeper.apology import frame
-from orchctl.model.supervisor import SupervisorStatus
 from orchctl.protocol import codec, hello, messages
+from orchctl.session.supervisor import SupervisorStatus
 from tests.cli.doctoring import Visit, as_user
 from tests.needs import needs
 from tests.world import ORCHCTL, World, processes_of, until

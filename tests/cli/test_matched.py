@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.cli.matched import Shown
-from orchctl.model.search import Count, Line
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.search import Count, Line
 
 NAMED = Session(id="0123456789", name="db")
 PARTS = st.lists(

@@ -13,17 +13,17 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-import orchctl.model
+import orchctl.session
 from orchctl.cli.pages.tree import tree
 from orchctl.cli.schemas import document
 from orchctl.cli.shapes import SHAPES
-from orchctl.core.tale import Tale
+from orchctl.session.tale import Tale
 from tests.world import World
 
 # printed in another form, which has a shape of its own: `result` and `tail`
 OTHERWISE = {"Selection", "Search", "Line", "Count", "Size", "Result", "Chunk", "Gap", "Limits", "Painting"}
 OTHERWISE |= {"Agent", "Profile", "CommandWait"}
-HAPPENINGS = "orchctl.model.happening"  # printed as events, which have shapes of their own
+HAPPENINGS = "orchctl.session.happening"  # printed as events, which have shapes of their own
 STREAMS = {"tail", "events", "search", "audit", "supervisor logs"}
 
 
@@ -85,7 +85,7 @@ def test_every_command_that_prints_json_has_a_shape() -> None:
 
 def test_every_dataclass_of_the_model_that_is_printed_has_a_schema() -> None:
     known = set(document()["$defs"])
-    for found in pkgutil.iter_modules(orchctl.model.__path__, "orchctl.model."):
+    for found in pkgutil.iter_modules(orchctl.session.__path__, "orchctl.session."):
         if found.name == HAPPENINGS:
             continue
         module = importlib.import_module(found.name)
@@ -96,7 +96,7 @@ def test_every_dataclass_of_the_model_that_is_printed_has_a_schema() -> None:
 
 
 def test_every_field_of_a_dataclass_is_in_its_schema_and_required() -> None:
-    from orchctl.model.session import Session
+    from orchctl.session.model import Session
 
     schema = document("session")["$defs"]["Session"]
     fields = [field.name for field in dataclasses.fields(Session)]

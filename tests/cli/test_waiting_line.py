@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchctl.cli.waiting_line import told
-from orchctl.model.command import CommandWait
+from orchctl.session.command import CommandWait
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.errors import PeerBroke
-from orchctl.model.command import Command
-from orchctl.model.stream import Chunk
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, CommandBegins, CommandEnds, ExecCommand
+from orchctl.session.command import Command
+from orchctl.session.stream_values import Chunk
 
 COMMAND = Command(session="s", id="1", number=1, text="seq", start_offset=100, newlines="raw")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchctl.config import read_text
-from orchctl.model.agent import Permission
+from orchctl.session.agent import Permission
 
 
 def test_a_profile_says_how_a_harness_is_run() -> None:

@@ -1,7 +1,7 @@
 """Goes through every state of the lease protocol, on the rules that run in production.
 
 The world: an agent that holds the lease for a time, and two viewers that attach, type, come and go. The supervisor
-decides by `core/lease.py`, keeps what it decided, and only then lets it count; what is typed travels to the mover, in
+decides by `session/lease.py`, keeps what it decided, and only then lets it count; what is typed reaches the mover, in
 any order, and meets `keeper/fence.py` there. Supervisor, mover and viewers crash at any moment. Time passes to the end
 of the lease, and others may be quicker to notice than the supervisor's own clock.
 
@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from orchctl.core import lease
-from orchctl.core.lease_state import GRACE_S, Attached, Change, Grip, Identity, Rights, restored, to_record
 from orchctl.errors import OrchctlError
 from orchctl.keeper.fence import Fence
+from orchctl.session import lease
+from orchctl.session.lease_state import GRACE_S, Attached, Change, Grip, Identity, Rights, restored, to_record
 
 CLIENTS = [Identity(key=f"{number}" * 32, who=f"user:{number}") for number in range(3)]
 AGENT = 0

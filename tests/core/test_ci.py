@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.core import ci
+from orchctl.session import ci
 
 
 @pytest.mark.parametrize(

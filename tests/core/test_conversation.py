@@ -7,11 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core import happenings
 from orchctl.core.conversation import Conversation
-from orchctl.core.tale_of_agent import of_conversation
 from orchctl.core.uptake import GATHERED, Uptake
-from orchctl.model.happening import (
+from orchctl.session import happenings
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Choice,
@@ -34,6 +33,7 @@ from orchctl.model.happening import (
     Unknown,
     Usage,
 )
+from orchctl.session.tale_of_agent import of_conversation
 
 ASKS = NeedsInput(request="r", need=Need.PERMISSION, title="May I?", choices=(Choice(id="y", label="Yes"),))
 ALL: list[Happening] = [

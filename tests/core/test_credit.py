@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.credit import Credit, grant
 from orchctl.errors import BadInput, Internal
+from orchctl.session.credit import Credit, grant
 
 sizes = st.integers(1, 1 << 40)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.environment import compose, of_tools
+from orchctl.session.environment import compose, of_tools
 
 PROPERTY = settings(deadline=None, max_examples=100)
 STALE = ["COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOW"]

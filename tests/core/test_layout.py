@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import layout
+from orchctl.session import layout
 
 
 def test_the_names_are_as_they_have_always_been() -> None:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import lease
-from orchctl.core.lease import GRIPS, IDLE_S, TTL_LIMIT_S, Input
-from orchctl.core.lease_state import GRACE_S, Attached, Change, Grip, Identity, Rights, key_of, restored, to_record
 from orchctl.errors import BadInput, Conflict, NotPermitted, OrchctlError
+from orchctl.session import lease
+from orchctl.session.lease import GRIPS, IDLE_S, TTL_LIMIT_S, Input
+from orchctl.session.lease_state import GRACE_S, Attached, Change, Grip, Identity, Rights, key_of, restored, to_record
 
 PROPERTY = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 ANN, BOB, CYD = (Identity(key=key_of(f"{digit}" * 32), who=f"user:{digit}") for digit in "abc")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchctl.core import lease
-from orchctl.core.lease_state import GRACE_S, Attached, Grip, Identity, Rights, key_of, restored, to_record
 from orchctl.errors import BadInput
+from orchctl.session import lease
+from orchctl.session.lease_state import GRACE_S, Attached, Grip, Identity, Rights, key_of, restored, to_record
 
 SECRET = "0123456789abcdef" * 2
 ANN = Identity(key=key_of(SECRET), who="user")

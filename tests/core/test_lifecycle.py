@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.lifecycle import TRANSITIONS, Input, advance, end_reason
 from orchctl.errors import Internal
-from orchctl.model.session import EndReason, State
+from orchctl.session.lifecycle import TRANSITIONS, Input, advance, end_reason
+from orchctl.session.model import EndReason, State
 
 PAIRS = list(itertools.product(State, Input))
 

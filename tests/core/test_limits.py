@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core import limits, manager
-from orchctl.core.limits import Use
-from orchctl.model.limits import IDLE, TIME, Limits, Rule
+from orchctl.session import limits, manager
+from orchctl.session.limit_values import IDLE, TIME, Limits, Rule
+from orchctl.session.limits import Use
 
 AGENT = "orchestrator:coordinator-001"
 

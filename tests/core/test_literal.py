@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput
-from orchctl.model.search import Search
 from orchctl.search.literal import required, within_lines
 from orchctl.search.pattern import Needle, compiled
+from orchctl.session.search import Search
 
 ATOMS = [
     "a",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.manager import parse, resolve, selects
 from orchctl.errors import BadInput
+from orchctl.session.manager import parse, resolve, selects
 
 PROPERTY = settings(deadline=None, max_examples=100)
 ALPHABET = string.ascii_letters + string.digits + "._-"

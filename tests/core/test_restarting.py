@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.core import restarting
 from orchctl.errors import BadInput
+from orchctl.session import restarting
 
 
 @pytest.mark.parametrize("policy", ["no", "always", "on-failure", "on-failure:1", "on-failure:20"])

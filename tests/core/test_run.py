@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.run import Record, Run
 from orchctl.errors import Internal
-from orchctl.model.session import EndReason, State
+from orchctl.session.model import EndReason, State
+from orchctl.session.run import Record, Run
 
 PROPERTY = settings(deadline=None, max_examples=100)
 STARTED: Record = {"type": "started", "time": 1.5, "pid": 42}

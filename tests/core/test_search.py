@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.model.search import Count, Line, Search
-from orchctl.model.stream import Chunk, Gap
 from orchctl.search import lines as searching
 from orchctl.search.frames import Decoder, encode
 from orchctl.search.lines import LineSearch
 from orchctl.search.pattern import Needle
+from orchctl.session.search import Count, Line, Search
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.marks import ANY_MARK
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.selection import LABELS_LIMIT, check_labels, choose, chooses
 from orchctl.errors import BadInput
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
+from orchctl.session.selection import LABELS_LIMIT, check_labels, choose, chooses
 
 MANAGERS = ["user", "user:a", "a", "a:b", "a:bc", "a:b:c"]
 sessions = st.builds(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.selector import LAST, check_id, check_name, find
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
-from orchctl.model.session import Session, State
+from orchctl.session.model import Session, State
+from orchctl.session.selector import LAST, check_id, check_name, find
 
 PROPERTY = settings(deadline=None, max_examples=100)
 STATES = list(State)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.stream import Cursor, gap_before, start_of_last_lines
 from orchctl.errors import PeerBroke
-from orchctl.model.stream import Chunk, Gap
+from orchctl.session.stream import Cursor, gap_before, start_of_last_lines
+from orchctl.session.stream_values import Chunk, Gap
 
 PROPERTY = settings(deadline=None, max_examples=150)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchctl.core.tale import Tale
+from orchctl.session.tale import Tale
 
 
 def _states(*records: dict[str, object], prompts: bool = True) -> list[tuple[int, str]]:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from orchctl.core import waiting
-from orchctl.core.waiting import ECHO, ICANON, Sight, decide
 from orchctl.errors import BadInput
-from orchctl.model.session import Waiting
+from orchctl.session import wait
+from orchctl.session.model import Waiting
+from orchctl.session.wait import ECHO, ICANON, Sight, decide
 
 KERNEL = ("reads", "polls", "watches", "no", "unknown")
 COOKED, SECRET, RAW = ICANON | ECHO, ICANON, 0
@@ -71,23 +71,23 @@ def test_nothing_is_claimed_that_was_not_seen(kernel: str, own: bool, local: int
 )
 def test_what_cannot_be_waited_for_is_refused(conditions: list[str], code: str) -> None:
     with pytest.raises(BadInput) as refused:
-        waiting.check(conditions)
+        wait.check(conditions)
     assert refused.value.code == code
 
 
 def test_everything_that_can_be_waited_for_is_taken() -> None:
-    waiting.check(["exit", "command", "prompt", "input", "quiet", "state=live", "state=closed", "output=a=b|^c$"])
+    wait.check(["exit", "command", "prompt", "input", "quiet", "state=live", "state=closed", "output=a=b|^c$"])
 
 
 def test_a_pattern_is_for_lines_and_for_any_bytes() -> None:
-    assert waiting.compile_pattern("^b$").search(b"a\nb\nc")
-    assert waiting.compile_pattern("\udcff").search(b"\xff")
+    assert wait.compile_pattern("^b$").search(b"a\nb\nc")
+    assert wait.compile_pattern("\udcff").search(b"\xff")
 
 
 def test_looks_become_more_seldom_up_to_a_limit() -> None:
-    waits = [waiting.FIRST_LOOK_S]
-    while waits[-1] < waiting.SLOWEST_LOOK_S:
-        waits.append(waiting.next_look_s(waits[-1]))
-    assert waiting.next_look_s(0.0) == waiting.FIRST_LOOK_S
+    waits = [wait.FIRST_LOOK_S]
+    while waits[-1] < wait.SLOWEST_LOOK_S:
+        waits.append(wait.next_look_s(waits[-1]))
+    assert wait.next_look_s(0.0) == wait.FIRST_LOOK_S
     assert waits == sorted(set(waits))
-    assert waiting.next_look_s(waits[-1]) == waiting.SLOWEST_LOOK_S == 0.5
+    assert wait.next_look_s(waits[-1]) == wait.SLOWEST_LOOK_S == 0.5

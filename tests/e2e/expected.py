@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from orchctl.client.connection import Connection
 from orchctl.client.start import connect
 from orchctl.errors import OrchctlError
-from orchctl.model.lease import Lease
 from orchctl.paths import Root
 from orchctl.protocol.leases import LeaseNews, OpenView
+from orchctl.session.lease_value import Lease
 
 TYPING_S = 20.0  # a holder that is attached and has typed within this time has what it had; it loses it after 30
 AWAY_S = 6.0  # the same for one that is away; it loses it after 10

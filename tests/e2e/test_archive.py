@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from orchctl.model.session import EndReason, Session, State
 from orchctl.plain import to_plain
+from orchctl.session.model import EndReason, Session, State
 from tests.world import World, fresh_world, until
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from orchctl.core.ci import IDLE_EXIT_S
+from orchctl.session.ci import IDLE_EXIT_S
 from tests.world import DEADLINE_S, ORCHCTL, World, processes_of, until
 
 

@@ -16,10 +16,10 @@ import pytest
 from orchctl import AsyncClient
 from orchctl.client import start
 from orchctl.errors import BadInput, OrchctlError
-from orchctl.model.stream import Chunk
 from orchctl.paths import Root, prepare
 from orchctl.protocol import framing
 from orchctl.protocol.messages import Done, Failed, Message, StreamBegins, StreamEnds
+from orchctl.session.stream_values import Chunk
 from tests.programs import pour, pour_bytes
 from tests.rawclient import HELLO, RawClient, children_of, control, decoded
 from tests.world import DEADLINE_S, World, fresh_world, until

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from orchctl import Client, SessionHandle
-from orchctl.model.session import Waiting
+from orchctl.session.model import Waiting
 from tests.world import World, until
 
 LOOKS = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchctl.model.happening import Happening
+from orchctl.session.happening import Happening
 
 
 class Listening:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchctl.model.session import Session
+from orchctl.session.model import Session
 from tests.harness import kits
 from tests.harness.stage import Stage
 from tests.world import World, until

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.core import layout, owner
 from orchctl.keeper.owner import clear_up
 from orchctl.keeper.tree import start_ticks
+from orchctl.session import layout, owner
 
 
 @pytest.fixture

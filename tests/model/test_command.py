@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import PeerBroke
-from orchctl.model.command import Command, CommandStatus, Result
 from orchctl.plain import from_plain, to_plain
+from orchctl.session.command import Command, CommandStatus, Result
 
 PROPERTY = settings(deadline=None, max_examples=100)
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import pytest
 
 import orchctl.core
-import orchctl.model
 import orchctl.protocol
+import orchctl.session
 from orchctl.lazy_dataclass import lazily
 
 
@@ -119,7 +119,7 @@ def test_only_frozen_ones_have_a_hash_of_their_values() -> None:
 
 
 def test_a_value_goes_through_pickle() -> None:
-    from orchctl.model.session import Session
+    from orchctl.session.model import Session
 
     session = Session(id="x", labels={"a": "b"})
     assert pickle.loads(pickle.dumps(session)) == session
@@ -152,7 +152,7 @@ def test_importing_compiles_no_dataclass() -> None:
     assert done.stdout == b"[]\n"
 
 
-@pytest.mark.parametrize("room", [orchctl.model, orchctl.protocol, orchctl.core], ids=lambda room: str(room.__name__))
+@pytest.mark.parametrize("room", [orchctl.session, orchctl.protocol, orchctl.core], ids=lambda room: str(room.__name__))
 def test_every_one_can_be_finished(room: Any) -> None:
     """What the standard library would refuse at import is found here."""
     found = 0

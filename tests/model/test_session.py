@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.model.session import EndReason, Output, Session, State
 from orchctl.plain import from_plain, to_plain
+from orchctl.session.model import EndReason, Output, Session, State
 
 PROPERTY = settings(deadline=None, max_examples=100)
 

@@ -9,7 +9,7 @@ A mutant is a file `SUBJECT-WHAT.patch`:
 
     Test: tests/core/test_lease.py::test_each_grant_has_a_new_epoch
 
-    diff --git a/orchctl/core/lease.py b/orchctl/core/lease.py
+    diff --git a/orchctl/session/lease.py b/orchctl/session/lease.py
     ...
 
 First a sentence that says what the mistake is, then the ids of the tests that must fail (all of those that are named),

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput, OrchctlError, PeerBroke
-from orchctl.model.command import CommandWait
-from orchctl.model.stream import Chunk
 from orchctl.protocol import codec, messages
 from orchctl.protocol.framing import Control, Data, Decoder
 from orchctl.protocol.hello import Hello
+from orchctl.session.command import CommandWait
+from orchctl.session.stream_values import Chunk
 
 PROPERTY = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 MESSAGES: tuple[type[Any], ...] = typing.get_args(messages.Message)

@@ -9,9 +9,9 @@ import re
 import pytest
 
 from orchctl import errors
-from orchctl.core.lifecycle import TRANSITIONS
 from orchctl.protocol import codec, framing, hello
 from orchctl.protocol.hello import Hello
+from orchctl.session.lifecycle import TRANSITIONS
 from orchctl.supervisor import server
 from tests import protocol_doc
 from tests.protocol_doc import ANSWERED_BY, ANSWERS, DOCUMENT, REQUESTS

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import Internal, PeerBroke
-from orchctl.model.stream import Chunk
 from orchctl.protocol.framing import (
     CONTROL_LIMIT_BYTES,
     DATA_LIMIT_BYTES,
@@ -22,6 +21,7 @@ from orchctl.protocol.framing import (
     control_frame,
     data_head,
 )
+from orchctl.session.stream_values import Chunk
 
 PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 

@@ -7,12 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from orchctl.core import journal, layout, timeline
+from orchctl.core import journal, timeline
 from orchctl.core.timeline import Moment
 from orchctl.disk import REAL
-from orchctl.model.command import Command
-from orchctl.model.session import Output, Session
 from orchctl.plain import to_plain
+from orchctl.session import layout
+from orchctl.session.command import Command
+from orchctl.session.model import Output, Session
 from orchctl.store.ended import EndedStore
 from orchctl.store.events import EventStore
 from orchctl.store.sessions import Spec

@@ -12,9 +12,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from random import Random
 
-from orchctl.core import layout
 from orchctl.core.journal import Record
 from orchctl.keeper.segments import SegmentWriter
+from orchctl.session import layout
 from orchctl.store.appending import append
 from orchctl.store.recovery import recover
 from orchctl.store.syncing import Syncer

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from orchctl.core import journal, layout
+from orchctl.core import journal
+from orchctl.session import layout
 from orchctl.store.leases import LIMIT_BYTES, LeaseStore
 from tests.store.simulated_disk import NEVER, Crash, Habits, SimulatedDisk
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import layout
 from orchctl.core.segments import Segment
 from orchctl.disk import RealDisk
-from orchctl.model.session import Output
-from orchctl.model.stream import Gap
+from orchctl.session import layout
+from orchctl.session.model import Output
+from orchctl.session.stream_values import Gap
 from orchctl.store.output import BLOCK_BYTES, OutputLog
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.core import journal, layout, segments
+from orchctl.core import journal, segments
 from orchctl.disk import RealDisk
-from orchctl.model.session import Output
+from orchctl.session import layout
+from orchctl.session.model import Output
 from orchctl.store.output import OutputLog
 from orchctl.store.pruning import drop_output
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from orchctl.cli.matched import Shown
 from orchctl.core import segments
-from orchctl.model.search import Count, Line, Search
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.search import Count, Line, Search
 from orchctl.store.workers import search as worker
 from orchctl.terminal.views import TextView
 

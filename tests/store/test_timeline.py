@@ -9,8 +9,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import layout, segments, timeline
+from orchctl.core import segments, timeline
 from orchctl.core.timeline import Moment
+from orchctl.session import layout
 from orchctl.store.timeline import Timeline
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

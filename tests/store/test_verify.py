@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.core import journal, layout, timeline
+from orchctl.core import journal, timeline
 from orchctl.core.timeline import Moment
+from orchctl.session import layout
 from orchctl.store.findings import Finding
 from orchctl.store.verify import Tally, verify
 from tests.store.built import FIRST, LAST, MIDDLE, ONE, OTHER, Built, ended, index, live, swap

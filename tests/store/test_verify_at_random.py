@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import layout
 from orchctl.disk import REAL
 from orchctl.keeper.segments import SegmentWriter
+from orchctl.session import layout
 from orchctl.store.findings import Finding
 from orchctl.store.verify import verify
 from tests.store.built import FIRST, LAST, MIDDLE, ONE, OTHER, Built, ended, index

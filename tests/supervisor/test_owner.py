@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from orchctl.core import owner
 from orchctl.keeper.tree import start_ticks
+from orchctl.session import owner
 from orchctl.supervisor.owner import _end_of
 from tests.keeper.test_owner import thread  # noqa: F401
 from tests.world import DEADLINE_S

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.core import layout
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
+from orchctl.session import layout
 from orchctl.supervisor.pair import PairLink
 
 HELLO = wire.frame(wire.HELLO, json.dumps({"protocol": 1}).encode())

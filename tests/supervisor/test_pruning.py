@@ -9,8 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from orchctl.core import layout, segments
+from orchctl.core import segments
 from orchctl.protocol.messages import Prune, Pruned
+from orchctl.session import layout
 from orchctl.store.sessions import SessionStore
 from orchctl.supervisor.pruning import Pruning
 

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from orchctl.core import layout, segments
+from orchctl.core import segments
 from orchctl.disk import RealDisk
+from orchctl.session import layout
 from orchctl.store.output import OutputLog
 from orchctl.supervisor import safety
 from orchctl.supervisor.call import Call

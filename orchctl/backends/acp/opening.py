@@ -13,7 +13,7 @@ from orchctl.backends.acp import settling
 from orchctl.backends.acp.translate import message_of
 from orchctl.backends.interface import Host, Opening
 from orchctl.backends.json_rpc import Answer, Name, Peer
-from orchctl.model.happening import Happening, NotOpened, Opened, Trouble
+from orchctl.session.happening import Happening, NotOpened, Opened, Trouble
 
 MARK = "_orchctl/mark"  # known to no agent: its refusal says that the agent has come to it
 AUTH_REQUIRED = -32000

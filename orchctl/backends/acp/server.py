@@ -16,7 +16,7 @@ from orchctl.backends.acp.opening import MARK, WHATS, Openings
 from orchctl.backends.acp.translate import Translator, message_of
 from orchctl.backends.interface import Host, Opening, Prompt, Reply
 from orchctl.backends.json_rpc import Name
-from orchctl.model.happening import Closed, Delivered, Happening, Unknown
+from orchctl.session.happening import Closed, Delivered, Happening, Unknown
 from orchctl.version import VERSION
 
 PROTOCOL = 1

@@ -14,7 +14,7 @@ from typing import Any
 from orchctl.backends.acp import asking
 from orchctl.backends.json_rpc import Answer
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Delivered,
     Happening,

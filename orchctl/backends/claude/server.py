@@ -9,7 +9,7 @@ from orchctl.backends.claude import asking
 from orchctl.backends.claude.translate import Translator
 from orchctl.backends.interface import Host, Opening, Prompt, Reply
 from orchctl.backends.json_rpc import Name, name_of
-from orchctl.model.happening import Closed, Happening, NotOpened, Opened, Trouble, TurnEnded, TurnStarted, Unknown
+from orchctl.session.happening import Closed, Happening, NotOpened, Opened, Trouble, TurnEnded, TurnStarted, Unknown
 
 MODE = "default"  # in which a human is asked
 Record = dict[str, Any]

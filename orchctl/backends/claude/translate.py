@@ -14,7 +14,7 @@ from typing import Any
 
 from orchctl.backends.claude import asking
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Delivered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from orchctl.model.happening import Phase, Tool
+from orchctl.session.happening import Phase, Tool
 
 Item = dict[str, Any]
 MESSAGES = ("userMessage", "agentMessage", "reasoning", "plan")  # told piece by piece, or not at all

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchctl.backends.codex.items import changes, plain_command
 from orchctl.backends.interface import Reply
-from orchctl.model.happening import Choice, Need, NeedsInput
+from orchctl.session.happening import Choice, Need, NeedsInput
 
 Params = dict[str, Any]
 COMMAND, EDIT = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"

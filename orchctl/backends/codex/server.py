@@ -16,7 +16,7 @@ from orchctl.backends.codex.translate import Thread
 from orchctl.backends.interface import Host, Opening, Prompt, Reply
 from orchctl.backends.json_rpc import Answer, Asked, Name, Told
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Closed,
     Delivered,

@@ -12,7 +12,7 @@ from typing import Any
 
 from orchctl.backends.codex import items
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Checkpoint,
     Happening,
     Phase,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchctl.backends.interface import Reply
-from orchctl.model.happening import Choice, Need, NeedsInput
+from orchctl.session.happening import Choice, Need, NeedsInput
 
 ONCE, ALWAYS, REJECT = "once", "always", "reject"
 WITHDRAWN = "withdrawn"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from orchctl.backends.opencode import asks
 from orchctl.backends.opencode.ids import before
 from orchctl.backends.opencode.turn import Fields, Turn, one_line, usage
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Delivered,

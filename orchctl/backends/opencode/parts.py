@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import Happening, Phase, Reasoning, Text, Tool
+from orchctl.session.happening import Happening, Phase, Reasoning, Text, Tool
 
 _KINDS: dict[str, type[Text] | type[Reasoning]] = {"text": Text, "reasoning": Reasoning}
 _HALF = re.compile("[\ud800-\udfff]")

@@ -15,7 +15,7 @@ from orchctl.backends.opencode.http import Answer, NoAnswer
 from orchctl.backends.opencode.ids import message_id, part_id, time_after
 from orchctl.backends.opencode.line import Line
 from orchctl.backends.opencode.streams import Streams
-from orchctl.model.happening import Need
+from orchctl.session.happening import Need
 
 METADATA = "orchctl"  # under which a conversation bears our id
 _ABORTS, _ABORT_AGAIN_S = 30, 1.0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from orchctl.backends.opencode import asks, records
 from orchctl.backends.opencode.conversation import SILENT, TWIN, Conversation
 from orchctl.backends.opencode.turn import Fields
-from orchctl.model.happening import Closed, Happening, NotOpened, Opened, Refused, Unknown
+from orchctl.session.happening import Closed, Happening, NotOpened, Opened, Refused, Unknown
 
 Told = list[tuple[str, list[Happening]]]  # by our session
 _GENERATIONS = 16  # of sub-agents of sub-agents; a circle would have more

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchctl.backends.opencode.parts import Texts, Tools
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.happening import TurnEnd, TurnEnded, Usage
+from orchctl.session.happening import TurnEnd, TurnEnded, Usage
 
 Fields = Mapping[str, Any]
 _ABORTED = "MessageAbortedError"

@@ -10,7 +10,7 @@ from orchctl.backends.interface import Harness, Host, Launch, Opening, Profile, 
 from orchctl.backends.json_rpc import Name
 from orchctl.backends.scripted import translate
 from orchctl.errors import BadInput
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Closed,
     Delivered,
     Happening,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Choice,

@@ -10,7 +10,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.columns import table
 from orchctl.cli.forms import Form, forms
 from orchctl.cli.tables import age
-from orchctl.model.agent import Pending
+from orchctl.session.agent import Pending
 from orchctl.terminal.views import one_line
 
 _request = click.option("--request", metavar="ID", help="Which of several that are pending.")

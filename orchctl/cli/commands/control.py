@@ -13,8 +13,8 @@ from orchctl.cli.forms import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.tokens import lease_option
 from orchctl.errors import OrchctlError
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -19,8 +19,8 @@ from orchctl.cli.words import leading_options
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.client.output import write_all
 from orchctl.errors import Conflict
-from orchctl.model.command import CommandStatus, Result
 from orchctl.plain import to_plain
+from orchctl.session.command import CommandStatus, Result
 from orchctl.terminal.views import RawView, SafeView, View
 
 

@@ -14,12 +14,12 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.follow import choose_view, say_gap
 from orchctl.cli.forms import Form, forms
 from orchctl.client.output import write_all
-from orchctl.model.stream import Gap
+from orchctl.session.stream_values import Gap
 from orchctl.terminal.views import RawView, SafeView
 
 if TYPE_CHECKING:
     from orchctl.client import recording
-    from orchctl.model.session import Session
+    from orchctl.session.model import Session
 
 SHAPES = ("asciicast", "raw", "text", "jsonl")
 

@@ -7,7 +7,7 @@ import click
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.columns import table
 from orchctl.cli.forms import Form, forms
-from orchctl.model.agent import HarnessStatus
+from orchctl.session.agent import HarnessStatus
 
 
 @click.group("harness")

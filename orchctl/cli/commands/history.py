@@ -8,7 +8,7 @@ import click
 
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.forms import Form, forms
-from orchctl.model.command import Command
+from orchctl.session.command import Command
 from orchctl.terminal.views import one_line
 
 

@@ -19,8 +19,8 @@ from orchctl.cli.moments import parse_time
 from orchctl.cli.progress import progress
 from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
-from orchctl.model.selection import Selection
-from orchctl.model.session import State
+from orchctl.session.model import State
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

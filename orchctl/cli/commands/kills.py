@@ -9,9 +9,9 @@ from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.forms import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.tables import command_of
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
+from orchctl.session.supervisor import KillReport
 from orchctl.terminal.views import one_line
 
 _GRACE = click.option(

@@ -8,8 +8,8 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.forms import Form, forms
 from orchctl.client.choosing import selection_of
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 from orchctl.terminal.views import one_line
 
 

@@ -17,9 +17,9 @@ from orchctl.cli.matched import Shown
 from orchctl.cli.moments import PointInTime
 from orchctl.client.output import write_all
 from orchctl.errors import OrchctlError
-from orchctl.model.search import Count, Line
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.search import Count, Line
+from orchctl.session.selected import Selection
 
 TROUBLE = 2  # any error: 1 says that nothing was found
 LINES = click.IntRange(0)

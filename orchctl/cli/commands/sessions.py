@@ -12,13 +12,13 @@ from orchctl.cli import colour, tables
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.forms import Form, forms
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 from orchctl.terminal.views import one_line
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
-    from orchctl.model.agent import AgentState
+    from orchctl.session.agent import AgentState
 
 GROUPS: dict[str, Callable[[Session], str]] = {
     "repo": lambda session: session.repo or "(no repository)",

@@ -15,7 +15,7 @@ from orchctl.cli.stdio import give_up_stdin
 from orchctl.cli.words import leading_options
 from orchctl.client.surroundings import in_ci
 from orchctl.errors import OrchctlError
-from orchctl.model.agent import HARNESSES
+from orchctl.session.agent import HARNESSES
 
 BACKENDS = ("pty", "pipe", *HARNESSES)
 PERMISSIONS = ("ask", "allow", "deny")

@@ -16,9 +16,9 @@ from orchctl.cli.moments import Point, PointInTime
 from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
 from orchctl.errors import Conflict, NoSuchSession
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session, State
-from orchctl.model.stream import Chunk, Gap
+from orchctl.session.model import Session, State
+from orchctl.session.selected import Selection
+from orchctl.session.stream_values import Chunk, Gap
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

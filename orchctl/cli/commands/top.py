@@ -12,8 +12,8 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.columns import aligned
 from orchctl.cli.forms import Form, forms
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 HEAD = ("ID", "NAME", "CPU%", "TIME", "MEMORY", "READ", "WRITTEN", "PROCS", "OUTPUT", "COMMAND")
 APART_S = 0.5  # between two looks, where only one table is shown

@@ -14,9 +14,9 @@ from orchctl.cli.moments import Point, PointInTime
 from orchctl.cli.texts import plain_text, show_text
 from orchctl.client.waiting import check_conditions
 from orchctl.errors import NoSuchSession
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
-from orchctl.model.waiting import Happened
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
+from orchctl.session.waiting import Happened
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -21,11 +21,11 @@ from orchctl.client.client import P, R, T
 from orchctl.client.connection import ConnectionLost
 from orchctl.client.ephemeral import closed
 from orchctl.client.supervising import expect
-from orchctl.core import manager
 from orchctl.errors import NoSuchSession, SupervisorUnreachable, TimedOut
-from orchctl.model.supervisor import SupervisorStatus
 from orchctl.paths import Root, find_root, prepare
 from orchctl.protocol import hello, messages
+from orchctl.session import manager
+from orchctl.session.supervisor import SupervisorStatus
 
 IDLE_LIMIT = 4  # connections kept for the next commands
 

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from orchctl.client.choosing import P, T
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
 from orchctl.protocol import messages
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 
 class AsyncChoosing(ABC):

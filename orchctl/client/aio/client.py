@@ -19,12 +19,12 @@ from orchctl.client.aio.looking import AsyncLooking
 from orchctl.client.aio.places import AsyncPlaces
 from orchctl.client.aio.supervising import AsyncSupervising
 from orchctl.client.surroundings import current_directory, default_shell, soft_limits, start_ticks, umask
-from orchctl.core import manager
 from orchctl.errors import NoSuchSession
-from orchctl.model.command import Command, Result
-from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport
 from orchctl.protocol import messages
+from orchctl.session import manager
+from orchctl.session.command import Command, Result
+from orchctl.session.model import Session
+from orchctl.session.supervisor import KillReport
 
 if TYPE_CHECKING:
     from orchctl.client.aio.streams import AsyncCommandStream

@@ -10,12 +10,12 @@ from typing import Any
 
 from orchctl.client.aio.streams import AsyncEventStream, AsyncOutputStream, AsyncStory
 from orchctl.client.aio.waiting import AsyncWaits
-from orchctl.core.selection import chooses
 from orchctl.errors import NoSuchSession, TimedOut
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol import messages
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
+from orchctl.session.selection import chooses
+from orchctl.session.stream_values import Chunk, Gap
 
 HELD = 64  # pieces that wait for a slow reader, of all sessions together
 Piece = Chunk | Gap | dict[str, Any] | None

@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from orchctl.model.command import Command, Result
-from orchctl.model.session import Session
-from orchctl.model.supervisor import KillReport
+from orchctl.session.command import Command, Result
+from orchctl.session.model import Session
+from orchctl.session.supervisor import KillReport
 
 if TYPE_CHECKING:
     from orchctl.client.aio.client import AsyncClient
     from orchctl.client.aio.streams import AsyncOutputStream
     from orchctl.client.exec import ExecOptions
-    from orchctl.model.waiting import Expected
+    from orchctl.session.waiting import Expected
 
 
 class AsyncSessionHandle:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from orchctl.client.aio.connection import AsyncConnection
 from orchctl.client.aio.streams import AsyncOutputStream
-from orchctl.model.selection import Selection
 from orchctl.protocol import messages
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.aio.streams import AsyncEventStream
@@ -87,7 +87,7 @@ class AsyncKeeping(ABC):
         `places` are offsets in sessions' output, by id, from where on it is told.
         """
         from orchctl.client.aio.streams import AsyncEventStream
-        from orchctl.core.selection import check
+        from orchctl.session.selection import check
 
         chosen = selection or Selection()
         check(chosen)

@@ -6,8 +6,8 @@ import os
 from abc import ABC, abstractmethod
 
 from orchctl.client.leasing import T, _held
-from orchctl.model.lease import Lease
 from orchctl.protocol import messages
+from orchctl.session.lease_value import Lease
 
 
 class AsyncLeasing(ABC):

@@ -15,18 +15,18 @@ from orchctl.client.recording import Recording, shows_commands
 from orchctl.client.searching import Finding, SearchReading
 from orchctl.client.worker import READ_BYTES, command_line
 from orchctl.errors import Conflict, Internal, from_wire
-from orchctl.model.screen import Screen, Size
-from orchctl.model.search import Search
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
 from orchctl.paths import Root
 from orchctl.plain import from_plain
 from orchctl.search.frames import Decoder
 from orchctl.search.pattern import compiled
+from orchctl.session.model import Session
+from orchctl.session.screen import Screen, Size
+from orchctl.session.search import Search
+from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.recording import Form
-    from orchctl.model.stream import Gap
+    from orchctl.session.stream_values import Gap
 
 
 class AsyncSearchStream(SearchReading):

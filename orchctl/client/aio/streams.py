@@ -19,12 +19,12 @@ from orchctl.client.exec import Collection, CommandReading, Options
 from orchctl.client.output import OutputReading, PatternSearch
 from orchctl.client.story import Ending, asked_of
 from orchctl.errors import BadInput, PeerBroke, TimedOut
-from orchctl.model.command import Result
-from orchctl.model.screen import Screen
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk, Gap
 from orchctl.protocol.framing import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
+from orchctl.session.command import Result
+from orchctl.session.model import Session
+from orchctl.session.screen import Screen
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.shell.typed_lines import TypedLines
 
 Connect = Callable[[], Awaitable[AsyncConnection]]

@@ -11,9 +11,9 @@ from orchctl.client.aio.patience import AsyncPatience
 from orchctl.client.connection import ConnectionLost
 from orchctl.client.supervising import T
 from orchctl.errors import SupervisorUnreachable
-from orchctl.model.supervisor import RestartReport, SupervisorStatus
 from orchctl.paths import Root
 from orchctl.protocol import messages
+from orchctl.session.supervisor import RestartReport, SupervisorStatus
 
 if TYPE_CHECKING:
     import socket

@@ -12,13 +12,13 @@ from orchctl.client.aio.keeping import AsyncKeeping
 from orchctl.client.aio.streams import AsyncOutputStream, search
 from orchctl.client.expecting import Expecting
 from orchctl.client.watching import Search
-from orchctl.core import waiting
 from orchctl.errors import NoSuchSession, TimedOut
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
-from orchctl.model.stream import Chunk
-from orchctl.model.waiting import Expected, Happened
 from orchctl.protocol import messages
+from orchctl.session import wait as waiting
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
+from orchctl.session.stream_values import Chunk
+from orchctl.session.waiting import Expected, Happened
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal.views import RawView, TextView, View
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from orchctl.client.doctor.finding import Case, Finding, command, note, ok, problem, warning
 from orchctl.errors import OrchctlError, PeerBroke
-from orchctl.model.supervisor import SupervisorStatus
 from orchctl.paths import Root, socket_address
 from orchctl.protocol import codec, framing, hello, messages
+from orchctl.session.supervisor import SupervisorStatus
 from orchctl.version import VERSION
 
 NAME, LOCK, ZYGOTES = "supervisor", "start-lock", "zygotes"

@@ -9,8 +9,8 @@ from dataclasses import field
 
 from orchctl.config import Config, Problem
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.supervisor import SupervisorStatus
 from orchctl.paths import Root
+from orchctl.session.supervisor import SupervisorStatus
 
 
 class Level(enum.StrEnum):

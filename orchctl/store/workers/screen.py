@@ -16,9 +16,9 @@ from typing import Any
 
 from orchctl import extras
 from orchctl.errors import NoSuchSession, OrchctlError
-from orchctl.model.screen import Cursor, Painting, Screen, Size
-from orchctl.model.stream import Chunk, Gap
 from orchctl.plain import to_plain
+from orchctl.session.screen import Cursor, Painting, Screen, Size
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.store.output import OutputLog

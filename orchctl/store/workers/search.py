@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchctl.errors import OrchctlError
-from orchctl.model.search import Count, Line, Search
-from orchctl.model.stream import Chunk, Gap
 from orchctl.plain import from_plain
 from orchctl.search import frames
 from orchctl.search.lines import LineSearch
 from orchctl.search.pattern import Find, Needle
+from orchctl.session.search import Count, Line, Search
+from orchctl.session.stream_values import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import Typed, TypedLines
 from orchctl.store.output import OutputLog

@@ -9,8 +9,8 @@ from orchctl.backends import catalogue
 from orchctl.backends.interface import Reply
 from orchctl.core.conversation import Request
 from orchctl.errors import BadInput, Conflict, NoSuchSession
-from orchctl.model.agent import HarnessStatus, Pending, Profile, ServerStatus
 from orchctl.protocol import messages
+from orchctl.session.agent import HarnessStatus, Pending, Profile, ServerStatus
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.harness import programs

@@ -10,11 +10,11 @@ import re
 import shlex
 from dataclasses import replace
 
-from orchctl.core.lease_state import key_of
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
-from orchctl.model.command import Command, CommandWait
 from orchctl.protocol import messages
 from orchctl.protocol.framing import DATA_LIMIT_BYTES
+from orchctl.session.command import Command, CommandWait
+from orchctl.session.lease_state import key_of
 from orchctl.store.commands import apart_files
 from orchctl.store.output import OutputLog
 from orchctl.supervisor import own_session

@@ -6,10 +6,10 @@ import asyncio
 import signal
 from collections.abc import Callable
 
-from orchctl.core import environment
-from orchctl.core.lease_state import key_of
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.protocol import messages
+from orchctl.session import environment
+from orchctl.session.lease_state import key_of
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers.kills import end_all

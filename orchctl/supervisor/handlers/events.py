@@ -7,12 +7,13 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from orchctl.core import chain, manager, selection, selector
+from orchctl.core import chain
 from orchctl.disk import REAL
 from orchctl.errors import BadInput
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.selection import Selection
 from orchctl.protocol import messages
+from orchctl.session import manager, selection, selector
+from orchctl.session.selected import Selection
 from orchctl.store.event_reading import EventReader
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor

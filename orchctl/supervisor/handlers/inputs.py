@@ -7,10 +7,10 @@ import binascii
 import hashlib
 import signal
 
-from orchctl.core.lease_state import NAME_DIGITS, key_of
 from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.keeper import wire
 from orchctl.protocol import messages
+from orchctl.session.lease_state import NAME_DIGITS, key_of
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.harness import prompts

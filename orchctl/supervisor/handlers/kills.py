@@ -8,8 +8,8 @@ import signal
 
 from orchctl.errors import BadInput, Conflict
 from orchctl.keeper.tree import lives
-from orchctl.model.supervisor import KillReport
 from orchctl.protocol import messages
+from orchctl.session.supervisor import KillReport
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.session import SupervisedSession

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchctl.core import selection, selector
 from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.protocol import messages
+from orchctl.session import selection, selector
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.session import SupervisedSession

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchctl.core.lease_state import key_of
 from orchctl.errors import BadInput, NoSuchSession
 from orchctl.protocol import messages
+from orchctl.session.lease_state import key_of
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call

@@ -6,10 +6,10 @@ import asyncio
 import time
 from dataclasses import replace
 
-from orchctl.core.credit import grant
 from orchctl.errors import BadInput, Conflict
-from orchctl.model.screen import Screen
 from orchctl.protocol import messages
+from orchctl.session.credit import grant
+from orchctl.session.screen import Screen
 from orchctl.store.output import OutputLog
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import replace
 
 from orchctl import standing
-from orchctl.core import manager
-from orchctl.model.session import Session
 from orchctl.protocol import messages
+from orchctl.session import manager
+from orchctl.session.model import Session
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call

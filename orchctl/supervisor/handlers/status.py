@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from orchctl.errors import Conflict
-from orchctl.model.supervisor import SupervisorStatus
 from orchctl.protocol import messages
 from orchctl.protocol.hello import PROTOCOL
+from orchctl.session.supervisor import SupervisorStatus
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers.kills import end_all

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import termios
 
-from orchctl.core import waiting
 from orchctl.errors import BadInput, Conflict, NoSuchSession
-from orchctl.model.session import State
 from orchctl.protocol import messages
+from orchctl.session import wait
+from orchctl.session.model import State
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call
@@ -36,7 +36,7 @@ async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None
             await call.say(messages.Fired(condition=fired, session=session.view()))
             return
         session.pair.watch(size)
-        look_s = waiting.next_look_s(look_s)
+        look_s = wait.next_look_s(look_s)
         left = [look_s] if _LOOKED_AT & set(asked.conditions) else []
         left += [max(0.0, asked.quiet_s - (loop.time() - since))] if "quiet" in asked.conditions else []
         try:
@@ -47,12 +47,12 @@ async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None
 
 
 def _check(session: SupervisedSession, asked: messages.WaitFor) -> None:
-    waiting.check(asked.conditions)
-    if any(one.startswith(waiting.OUTPUT) for one in asked.conditions):
+    wait.check(asked.conditions)
+    if any(one.startswith(wait.OUTPUT) for one in asked.conditions):
         raise BadInput("output is looked at by whoever reads it", code="bad-condition")
     if not 0 <= asked.quiet_s <= LONGEST_S:
         raise BadInput(f"{asked.quiet_s} seconds", code="bad-duration")
-    if session.talk is None and set(waiting.HARNESS_CONDITIONS) & set(asked.conditions):
+    if session.talk is None and set(wait.HARNESS_CONDITIONS) & set(asked.conditions):
         raise BadInput("the session has no agent to wait for", code="bad-condition")
     if session.talk is None and session.commands is None and {"command", "prompt"} & set(asked.conditions):
         raise Conflict(no_shell(session, asked.session), code="not-a-shell")
@@ -78,12 +78,12 @@ async def _one_holds(session: SupervisedSession, condition: str, *, quiet: bool)
     if talk is not None and condition == "needs-input":
         return any(one.reply is None for one in talk.state.pending.values())
     if condition == "input":
-        return await waiting_of(session) in waiting.WAITS
+        return await waiting_of(session) in wait.WAITS
     if condition == "prompt":
         return not session.closed and await _at_prompt(session)
     if condition == "command":
         return commands is not None and commands.idle
-    state = "closed" if condition == "exit" else condition.removeprefix(waiting.STATE)
+    state = "closed" if condition == "exit" else condition.removeprefix(wait.STATE)
     return quiet if condition == "quiet" else session.run.state.value == state
 
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.backends.interface import Opening
-from orchctl.core import layout
-from orchctl.core.run import Run
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
-from orchctl.model.agent import Agent, Permission
+from orchctl.session import layout
+from orchctl.session.agent import Agent, Permission
+from orchctl.session.run import Run
 from orchctl.store.output import OutputLog
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.clock import boot_id, boot_s

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from orchctl.core.conversation import Said
 from orchctl.errors import BadInput, Conflict, NoSuchSession, TimedOut
-from orchctl.model.command import Command, CommandStatus
-from orchctl.model.happening import TurnEnd
 from orchctl.protocol import messages
+from orchctl.session.command import Command, CommandStatus
+from orchctl.session.happening import TurnEnd
 from orchctl.store.output import OutputLog
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.harness.talk import Talk

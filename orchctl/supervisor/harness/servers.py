@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.backends.interface import Harness, Opening, Profile
-from orchctl.core import layout
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.keeper.complaints import last_words
-from orchctl.model.agent import Permission
 from orchctl.plain import to_plain
+from orchctl.session import layout
+from orchctl.session.agent import Permission
 from orchctl.store.conversations import put_server, read_server
 from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from orchctl.core import layout
 from orchctl.disk import REAL
 from orchctl.keeper.clockwork import Clockwork
 from orchctl.keeper.segments import SegmentWriter
+from orchctl.session import layout
 from orchctl.store.output import OutputLog
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchctl.backends.acp import asking
 from orchctl.backends.interface import Reply
-from orchctl.model.happening import Choice, Need
+from orchctl.session.happening import Choice, Need
 
 OPTIONS = [
     {"optionId": "ever", "name": "Always", "kind": "allow_always"},

@@ -14,7 +14,7 @@ from orchctl.backends.acp.server import AcpServer
 from orchctl.backends.acp.translate import QUIET, Translator
 from orchctl.backends.interface import Opening
 from orchctl.backends.json_rpc import Answer, Name
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Delivered,
     NeedsInput,

@@ -6,7 +6,7 @@ import pytest
 
 from orchctl.backends.claude import asking
 from orchctl.backends.interface import Reply
-from orchctl.model.happening import Need
+from orchctl.session.happening import Need
 
 RULE = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}], "destination": "localSettings"}
 ASKED = {"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t", "permission_suggestions": [RULE]}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchctl.backends.claude.server import ClaudeServer
 from orchctl.backends.claude.translate import QUIET_SYSTEM, Translator
 from orchctl.backends.interface import Opening, Prompt
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Delivered,

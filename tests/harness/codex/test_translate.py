@@ -14,7 +14,7 @@ from orchctl.backends.codex.server import CodexServer
 from orchctl.backends.codex.translate import SILENT, Thread
 from orchctl.backends.interface import Opening, Reply
 from orchctl.core.uptake import Uptake
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Choice,

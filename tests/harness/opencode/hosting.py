@@ -16,7 +16,7 @@ from orchctl.backends.interface import Opening, Profile, Prompt, Server
 from orchctl.backends.opencode import HARNESS
 from orchctl.backends.opencode.http import Patience
 from orchctl.backends.opencode.server import OpencodeServer
-from orchctl.model.happening import Happening, NotOpened, Opened, Text, TurnEnded
+from orchctl.session.happening import Happening, NotOpened, Opened, Text, TurnEnded
 
 T = TypeVar("T")
 PATIENCE_S = 60.0

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from orchctl.backends.opencode import records
 from orchctl.backends.opencode.conversation import Conversation
 from orchctl.backends.opencode.translate import Translator
-from orchctl.model.happening import Happening, Reasoning, Text
+from orchctl.session.happening import Happening, Reasoning, Text
 
 FOLDER = Path(__file__).parent / "transcripts"
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9]*.ndjson"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from orchctl.backends.interface import Prompt
 from orchctl.backends.opencode.http import Patience
-from orchctl.model.happening import Delivered, Opened, TurnStarted
+from orchctl.session.happening import Delivered, Opened, TurnStarted
 from tests.harness.opencode.hosting import MemoryHost
 from tests.harness.opencode.stub import Stub
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.backends.opencode import records
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Delivered,
     NeedsInput,

@@ -10,7 +10,7 @@ import pytest
 from orchctl.backends import catalogue
 from orchctl.backends.interface import Opening, Profile
 from orchctl.errors import BadInput
-from orchctl.model.agent import HARNESSES
+from orchctl.session.agent import HARNESSES
 
 
 def profile(**more: Any) -> Profile:

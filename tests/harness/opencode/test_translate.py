@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orchctl.backends.opencode import records
 from orchctl.backends.opencode.translate import Translator
-from orchctl.model.happening import (
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Closed,

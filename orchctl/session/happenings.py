@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from orchctl.errors import PeerBroke
-from orchctl.model import happening as known
-from orchctl.model.happening import Happening
 from orchctl.plain import from_plain, to_plain
+from orchctl.session import happening as known
+from orchctl.session.happening import Happening
 
 Record = dict[str, Any]
 TEXT_LIMIT = 1 << 14  # characters of a tool's output in a journal; the raw log has all of it

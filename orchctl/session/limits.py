@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchctl import units
-from orchctl.core import manager as managers
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.limits import IDLE, LOG, SESSIONS, TIME, TOTAL, Limits
+from orchctl.session import manager as managers
+from orchctl.session.limit_values import IDLE, LOG, SESSIONS, TIME, TOTAL, Limits
 
 AGENTS = "orchestrator"  # the name before an agent's own; nobody by itself
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
-from orchctl.core import lifecycle
-from orchctl.core.lifecycle import Input
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.session import EndReason, State
+from orchctl.session import lifecycle
+from orchctl.session.lifecycle import Input
+from orchctl.session.model import EndReason, State
 
 Record = dict[str, Any]
 

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.agent import Usage
+from orchctl.session.agent import Usage
 
 __all__ = [
     "Answered",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from orchctl.core import manager
 from orchctl.errors import BadInput
-from orchctl.model.selection import Selection
-from orchctl.model.session import Session
+from orchctl.session import manager
+from orchctl.session.model import Session
+from orchctl.session.selected import Selection
 
 _KEY = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/-]{0,62}")
 VALUE_LIMIT = 256  # characters of a label's value

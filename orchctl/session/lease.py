@@ -10,8 +10,8 @@ import enum
 import math
 from dataclasses import replace
 
-from orchctl.core.lease_state import GRACE_S, Attached, Change, Claim, Grip, Held, Identity, Move, Rights
 from orchctl.errors import BadInput, Conflict, NotPermitted
+from orchctl.session.lease_state import GRACE_S, Attached, Change, Claim, Grip, Held, Identity, Move, Rights
 
 IDLE_S = 30.0  # an attached viewer that has pressed no key for so long blocks nobody
 TTL_LIMIT_S = 7 * 86400.0  # as long as an ended session is kept

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from orchctl.errors import BadInput
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.session import State, Waiting
+from orchctl.session.model import State, Waiting
 
 ICANON, ECHO = 2, 8  # local modes of a terminal, as Linux numbers them
 CONDITIONS = ("exit", "command", "prompt", "input", "quiet")  # those without a value

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchctl.core import happenings
-from orchctl.model.happening import (
+from orchctl.plain import to_plain
+from orchctl.session import happenings
+from orchctl.session.happening import (
     Answered,
     Checkpoint,
     Happening,
@@ -19,7 +20,6 @@ from orchctl.model.happening import (
     TurnEnded,
     TurnStarted,
 )
-from orchctl.plain import to_plain
 
 Record = dict[str, Any]
 TEXT = 4096  # characters of a long text in an event; the journal has more of it, and the raw log all

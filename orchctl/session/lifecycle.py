@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 from orchctl.errors import Internal
-from orchctl.model.session import EndReason, State
+from orchctl.session.model import EndReason, State
 
 
 class Input(enum.Enum):

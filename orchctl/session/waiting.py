@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.session import Session
+from orchctl.session.model import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

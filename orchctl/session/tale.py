@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchctl.core.run import Run
-from orchctl.model.session import State
+from orchctl.session.model import State
+from orchctl.session.run import Run
 
 Record = dict[str, Any]
 TEXT = 4096  # characters of a command's text in an event

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orchctl.errors import PeerBroke
-from orchctl.model.stream import Chunk, Gap
+from orchctl.session.stream_values import Chunk, Gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from orchctl.errors import BadInput, NoSuchSession
-from orchctl.model.session import Session, State
+from orchctl.session.model import Session, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,12 +6,12 @@ import enum
 from dataclasses import field, replace
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.model.agent import AgentState
-from orchctl.model.lease import Lease
+from orchctl.session.agent import AgentState
+from orchctl.session.lease_value import Lease
 
 
 class State(enum.StrEnum):
-    """Where a run stands; `core/lifecycle.py` holds the moves."""
+    """Where a run stands; `session/lifecycle.py` holds the moves."""
 
     IDLE = "idle"
     BOOTSTRAPPING = "bootstrapping"
