@@ -13,7 +13,7 @@ from orchctl.errors import Internal, from_wire
 
 def ask_store(action: str, root: str, *words: str) -> Iterator[dict[str, Any]]:
     """Its lines as they come; -P, so that nothing in the current directory can take a module's place."""
-    argv = [sys.executable, "-P", "-m", "orchctl.store", action, root, *words]
+    argv = [sys.executable, "-P", "-m", "orchctl.log.check", action, root, *words]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stderr is not None

@@ -14,7 +14,7 @@ import struct
 import termios
 from collections.abc import Callable
 
-from orchctl.keeper.segments import SegmentWriter
+from orchctl.log.writer import SegmentWriter
 
 READ_BYTES = 1 << 16
 _NOT_TO_BE_HAD = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)

@@ -13,7 +13,6 @@ import sys
 import time
 from dataclasses import replace
 
-from orchctl.core import journal, segments
 from orchctl.keeper import child, feed, killing, pair, plan, process, tree
 from orchctl.keeper.audience import hello
 from orchctl.keeper.footing import follow_log, identity
@@ -21,6 +20,7 @@ from orchctl.keeper.keeper import AGAIN_S, BecomeMover, Keeper
 from orchctl.keeper.limits import Limits
 from orchctl.keeper.mover import Mover, Orphaned
 from orchctl.keeper.pair import Pair
+from orchctl.log import journal, segments
 from orchctl.session import layout
 
 _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP)

@@ -16,18 +16,18 @@ import socket
 import time
 from collections.abc import Callable
 
-from orchctl.disk import REAL
 from orchctl.keeper import child, killing, look, pair, plan, wire
 from orchctl.keeper.audience import Audience, hello, received
-from orchctl.keeper.clockwork import Clockwork
 from orchctl.keeper.complaints import Complaints
 from orchctl.keeper.conduit import Closed, Conduit, PipesConduit
 from orchctl.keeper.exec_pipes import Drains
-from orchctl.keeper.holds import Holds
 from orchctl.keeper.pair import Pair
-from orchctl.keeper.segments import SegmentWriter
 from orchctl.keeper.typed import readable
 from orchctl.keeper.typist import Typist
+from orchctl.log.disk import REAL
+from orchctl.log.holds import Holds
+from orchctl.log.time_writer import Clockwork
+from orchctl.log.writer import SegmentWriter
 from orchctl.session import layout
 
 QUIET_S = 0.2  # no byte for so long after the program's end: what still holds the terminal is silent

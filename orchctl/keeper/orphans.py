@@ -9,8 +9,8 @@ import contextlib
 import os
 import time
 
-from orchctl.core import journal
 from orchctl.keeper import tree
+from orchctl.log import journal
 from orchctl.session import layout
 
 ZYGOTE = tree.ZYGOTE

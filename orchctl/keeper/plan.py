@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import dataclass
 
-from orchctl.core import checksum
+from orchctl.log import checksum
 from orchctl.session import layout
 
 RING_BYTES = 64 << 20

@@ -11,11 +11,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from orchctl.core.journal import Record
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.lazy_dataclass import dataclass
 from orchctl.plain import from_plain, to_plain
 
+Record = dict[str, Any]  # a line of the journal
 GRACE_S = 10.0  # a client finds a killed supervisor's successor, or its network, within less
 NAME_DIGITS = 8
 _SECRET = re.compile(r"[0-9a-f]{32}")

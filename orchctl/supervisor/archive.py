@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+from orchctl.log.ended import EndedStore
 from orchctl.session.model import Session
-from orchctl.store.ended import EndedStore
 
 SLICE = 64  # sessions that are read or taken away between two turns of the event loop
 

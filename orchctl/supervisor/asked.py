@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from orchctl.backends import catalogue
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError
+from orchctl.log.session_files import Spec
 from orchctl.paths import repo_of
 from orchctl.protocol.messages import SpawnSession
 from orchctl.session import manager, restarting, selector
 from orchctl.session import selection as choosing
-from orchctl.store.sessions import Spec
 from orchctl.supervisor import shell_start
 
 LONGEST_S = 10 * 365 * 86400.0

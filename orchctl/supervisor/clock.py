@@ -9,7 +9,7 @@ import os
 import time
 from functools import cache
 
-from orchctl.core import checksum
+from orchctl.log import checksum
 from orchctl.session import layout
 from orchctl.session.trusted_time import Anchor, trusted
 

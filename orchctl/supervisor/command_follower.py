@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log.reader import OutputLog
 from orchctl.session.command import CommandStatus
 from orchctl.shell.base import Newline, Shell
 from orchctl.shell.execution import INTERRUPTED, End, Ending, Execution
 from orchctl.shell.marks import Mark, MarkScanner
-from orchctl.store.output import OutputLog
 from orchctl.supervisor.command_pipes import CommandPipes
 from orchctl.supervisor.overtime import Overtime
 from orchctl.supervisor.prompt import DRAWING_S, Prompt, newline_mapping

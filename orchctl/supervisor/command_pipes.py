@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.store.commands import CommandStore, apart_files
+from orchctl.log.commands import CommandStore, apart_files
 from orchctl.supervisor.pair import ANSWER_S
 from orchctl.supervisor.running import COME_BACK_S, Running
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.errors import Conflict, OrchctlError
+from orchctl.log.commands import CommandStore, apart_files
 from orchctl.plain import from_plain, to_plain
 from orchctl.protocol.messages import ExecCommand
 from orchctl.session import layout
@@ -24,7 +25,6 @@ from orchctl.session.lease_state import key_of
 from orchctl.shell import detect
 from orchctl.shell.base import TAG, Order
 from orchctl.shell.escalation import Escalation
-from orchctl.store.commands import CommandStore, apart_files
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.command_follower import CommandFollower
 from orchctl.supervisor.command_pipes import CommandPipes

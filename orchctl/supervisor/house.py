@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orchctl.config import Config
 from orchctl.lazy_dataclass import dataclass
-from orchctl.store.ended import EndedStore
-from orchctl.store.sessions import SessionStore
+from orchctl.log.ended import EndedStore
+from orchctl.log.session_files import SessionStore
 from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.configuration import Configuration
 from orchctl.supervisor.telling import Teller

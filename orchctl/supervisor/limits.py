@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from orchctl.errors import LimitReached
+from orchctl.log.session_files import Spec
 from orchctl.session import limits
 from orchctl.session.limit_values import IDLE, TIME
-from orchctl.store.sessions import Spec
 from orchctl.supervisor.archive import Archive
 from orchctl.supervisor.house import House
 from orchctl.supervisor.session import SupervisedSession

@@ -12,13 +12,13 @@ import socket
 import sys
 import time
 
-from orchctl.disk import REAL
 from orchctl.keeper import process
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log.disk import REAL
+from orchctl.log.ended import EndedStore
+from orchctl.log.event_journal import EventStore
+from orchctl.log.session_files import SessionStore
 from orchctl.paths import Root
-from orchctl.store.ended import EndedStore
-from orchctl.store.events import EventStore
-from orchctl.store.sessions import SessionStore
 from orchctl.supervisor import failpoints, idle, owner, restart
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.clock import Clock

@@ -16,8 +16,8 @@ from typing import Any
 
 from orchctl.backends import catalogue
 from orchctl.errors import OrchctlError
+from orchctl.log.reader import OutputLog
 from orchctl.session.tale_of_agent import of_conversation
-from orchctl.store.output import OutputLog
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.session import SupervisedSession
 

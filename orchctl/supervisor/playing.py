@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from orchctl.keeper import wire
+from orchctl.log.reader import OutputLog
 from orchctl.shell.marks import Mark
-from orchctl.store.output import OutputLog
 from orchctl.supervisor.pair import PairLink
 from orchctl.terminal.questions import answers
 

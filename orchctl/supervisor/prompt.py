@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from orchctl.errors import Conflict
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log.reader import OutputLog
 from orchctl.shell.aftermath import Aftermath, at_prompt
 from orchctl.shell.base import Shell
 from orchctl.shell.marks import Mark, MarkScanner, whole_marks
-from orchctl.store.output import OutputLog
 from orchctl.supervisor.playing import Playing
 from orchctl.terminal.questions import answers
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from orchctl.errors import Conflict, NoSuchSession
+from orchctl.log import retention
 from orchctl.protocol.messages import Prune, Pruned
 from orchctl.session import layout
-from orchctl.store import pruning
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.archive import SLICE
 from orchctl.supervisor.session import SupervisedSession
@@ -97,13 +97,13 @@ class Pruning:
     def _look_at(self, sessions: list[str]) -> None:
         for session in sessions:
             folder = self._folder(session)
-            at = pruning.ended_at(folder)  # a later run, or output that was taken away, has changed it
+            at = retention.ended_at(folder)  # a later run, or output that was taken away, has changed it
             if session not in self._known or self._known[session].at != at:
                 server = os.path.exists(f"{folder}/{layout.SERVER}")
-                self._known[session] = _Ended(at, pruning.output_bytes(folder), server)
+                self._known[session] = _Ended(at, retention.output_bytes(folder), server)
 
     def _sizes(self, sessions: list[str]) -> dict[str, int]:
-        return {session: pruning.output_bytes(self._folder(session)) for session in sessions}
+        return {session: retention.output_bytes(self._folder(session)) for session in sessions}
 
     async def _take_away(self, sessions: list[str], output: bool) -> None:
         archive = self._app.registry.archive
@@ -124,7 +124,7 @@ class Pruning:
     def _drop_output(self, sessions: list[str]) -> None:
         ended = self._app.house.ended
         for session in sessions:
-            pruning.drop_output(self._folder(session), time.time())
+            retention.drop_output(self._folder(session), time.time())
             view = ended.read(session)
             if view is not None:
                 ended.put(view.without_output())

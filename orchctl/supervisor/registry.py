@@ -13,12 +13,12 @@ from dataclasses import replace
 
 from orchctl.backends import catalogue
 from orchctl.errors import BadInput, Conflict, Internal, NoSuchSession, OrchctlError
+from orchctl.log.session_files import Spec
 from orchctl.protocol.messages import SpawnSession
 from orchctl.session import environment, manager, restarting, selector
 from orchctl.session import selection as choosing
 from orchctl.session.model import Session, State
 from orchctl.session.selected import Selection
-from orchctl.store.sessions import Spec
 from orchctl.supervisor import shell_start
 from orchctl.supervisor.archive import Archive
 from orchctl.supervisor.asked import checked, start_error, with_stdin

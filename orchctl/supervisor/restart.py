@@ -17,9 +17,9 @@ from asyncio.subprocess import Process
 from typing import NoReturn
 
 from orchctl.errors import OrchctlError
+from orchctl.log.ended import EndedStore
+from orchctl.log.session_files import SessionStore
 from orchctl.paths import Root
-from orchctl.store.ended import EndedStore
-from orchctl.store.sessions import SessionStore
 from orchctl.supervisor import failpoints
 from orchctl.supervisor.app import Supervisor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
-from orchctl.disk import REAL
-from orchctl.store.syncing import Syncer
+from orchctl.log.disk import REAL
+from orchctl.log.sync import Syncer
 
 
 class Safety:

@@ -12,11 +12,11 @@ import os
 from typing import Any
 
 from orchctl.backends import catalogue
-from orchctl.core.journal import Record
-from orchctl.disk import REAL
 from orchctl.keeper import tree
-from orchctl.store.event_reading import EventReader
-from orchctl.store.sessions import SessionStore, Spec
+from orchctl.log.disk import REAL
+from orchctl.log.event_reader import EventReader
+from orchctl.log.journal import Record
+from orchctl.log.session_files import SessionStore, Spec
 
 COLS, ROWS = 80, 24
 EVENTS = "events"

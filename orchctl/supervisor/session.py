@@ -9,19 +9,19 @@ import socket
 import time
 from typing import Any
 
-from orchctl.core import journal, segments
-from orchctl.disk import REAL
 from orchctl.errors import Conflict
+from orchctl.log import journal, segments
+from orchctl.log.conversations import ConversationStore
+from orchctl.log.disk import REAL
+from orchctl.log.leases import LeaseStore
+from orchctl.log.reader import OutputLog
+from orchctl.log.recovery import recover
+from orchctl.log.session_files import Spec
+from orchctl.log.time_lookup import Timeline
+from orchctl.log.typed import TypedLog
 from orchctl.session import layout, restarting
 from orchctl.session.model import Output, Session, State
 from orchctl.session.run import Run
-from orchctl.store.conversations import ConversationStore
-from orchctl.store.leases import LeaseStore
-from orchctl.store.output import OutputLog
-from orchctl.store.recovery import recover
-from orchctl.store.sessions import Spec
-from orchctl.store.timeline import Timeline
-from orchctl.store.typed import TypedLog
 from orchctl.supervisor.commands import Commands
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness.talk import Talk

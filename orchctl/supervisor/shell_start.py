@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 
+from orchctl.log.session_files import Spec
 from orchctl.protocol.messages import SpawnSession
 from orchctl.shell import base, detect
-from orchctl.store.sessions import Spec
 
 
 def kind(asked: SpawnSession) -> str | None:

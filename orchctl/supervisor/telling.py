@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from orchctl.core.journal import Decoded, Record
+from orchctl.log.event_journal import EventStore
+from orchctl.log.journal import Decoded, Record
 from orchctl.session.tale import Tale, of_command
 from orchctl.session.tale_of_agent import of_conversation
-from orchctl.store.events import EventStore
 from orchctl.supervisor.news import News
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from orchctl.core import journal
+from orchctl.log import journal
 from tests.world import World
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from orchctl import Client, OrchctlError
-from orchctl.core import journal
+from orchctl.log import journal
 from tests.chaos import oracle
 from tests.chaos.oracle import Finding
 from tests.chaos.schedule import Fault, Landed

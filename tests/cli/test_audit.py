@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from orchctl.core import chain, journal
-from orchctl.disk import REAL
-from orchctl.store.events import EventStore
+from orchctl.log import chain, journal
+from orchctl.log.disk import REAL
+from orchctl.log.event_journal import EventStore
 from tests.world import World, until
 
 AGENT = "orchestrator:coordinator-001"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import chain, journal
-from orchctl.core.chain import BAD_LINE, BROKEN_CHAIN, MISSING_EVENTS, ZERO, Follower
-from orchctl.core.journal import Record
+from orchctl.log import chain, journal
+from orchctl.log.chain import BAD_LINE, BROKEN_CHAIN, MISSING_EVENTS, ZERO, Follower
+from orchctl.log.journal import Record
 
 PROPERTY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core import checksum
+from orchctl.log import checksum
 
 OBJECT = {"id": "11111111", "command": ["sleep", "1000"], "name": None, "cols": 80}
 _VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=8)

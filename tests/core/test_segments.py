@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import segments
-from orchctl.core.segments import KEPT_FOR_READERS, LARGEST, PARTS, SMALLEST, Segment
+from orchctl.log import segments
+from orchctl.log.segments import KEPT_FOR_READERS, LARGEST, PARTS, SMALLEST, Segment
 from orchctl.session import layout
 
 PROPERTY = settings(deadline=None, max_examples=150)

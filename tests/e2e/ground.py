@@ -11,8 +11,8 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from orchctl import Client
-from orchctl.core import journal
 from orchctl.errors import Conflict
+from orchctl.log import journal
 from orchctl.session.stream_values import Chunk
 from tests.e2e.expected import Expected, Somebody, View, is_held_by
 from tests.rawclient import children_of

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 
-from orchctl.core import journal
+from orchctl.log import journal
 from tests.world import World, until
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from orchctl.core import journal
+from orchctl.log import journal
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
 ESCAPES = {

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchctl.core import journal
+from orchctl.log import journal
 from tests.needs import needs
 from tests.nobody import become_nobody
 from tests.programs import pour_by_steps, pour_digest

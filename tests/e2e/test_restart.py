@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchctl.core import journal
+from orchctl.log import journal
 from tests.programs import pour, pour_digest
 from tests.world import DEADLINE_S, World, processes_of, until
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 import pytest
 
 from orchctl import Client
-from orchctl.store.ended import EndedStore
-from orchctl.store.sessions import SessionStore
+from orchctl.log.ended import EndedStore
+from orchctl.log.session_files import SessionStore
 from orchctl.supervisor.archive import SLICE
 from tests.needs import needs
 from tests.world import DEADLINE_S, World, processes_of, until

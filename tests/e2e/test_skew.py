@@ -94,7 +94,7 @@ while True:
 
 def test_a_pair_of_an_older_version_is_adopted_followed_and_killed(world: World) -> None:
     """It knows the first words of the frozen protocol only, and answers nothing else."""
-    from orchctl.core import journal
+    from orchctl.log import journal
 
     with subprocess.Popen(["sleep", "1000"]) as program:
         session = "01234567-0000-4000-8000-000000000000"

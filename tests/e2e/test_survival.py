@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from orchctl.core import journal
+from orchctl.log import journal
 from tests.programs import pour, pour_by_steps, pour_bytes, pour_digest
 from tests.world import DEADLINE_S, World, processes_of, until
 

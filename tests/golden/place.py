@@ -34,7 +34,7 @@ ENVIRONMENT = {
 _SMALLER = """
 import sys
 if "orchctl.supervisor" in sys.orig_argv:
-    from orchctl.store import events
+    from orchctl.log import events
     events.EventStore.__init__.__kwdefaults__["segment_bytes"] = 24 << 10
 elif "orchctl.keeper" in sys.orig_argv:
     from orchctl.keeper import complaints

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import timeline
-from orchctl.core.timeline import EVERY_S, RECORD_BYTES, Moment
-from orchctl.keeper.clockwork import Clockwork
+from orchctl.log import time_index
+from orchctl.log.time_index import EVERY_S, RECORD_BYTES, Moment
+from orchctl.log.time_writer import Clockwork
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 UNIX_S = 1.75e9
@@ -48,8 +48,8 @@ def clocks() -> Iterator[Clocks]:
 
 
 def records(folder: Path | str, start: int) -> list[Moment]:
-    path = Path(folder) / timeline.name(start)
-    found = timeline.decode(path.read_bytes() if path.exists() else b"")
+    path = Path(folder) / time_index.name(start)
+    found = time_index.decode(path.read_bytes() if path.exists() else b"")
     assert found.bad == 0
     return found.moments
 
@@ -57,7 +57,7 @@ def records(folder: Path | str, start: int) -> list[Moment]:
 def test_a_byte_is_noted_with_both_times(clocks: Clocks, tmp_path: Path) -> None:
     Clockwork(str(tmp_path)).note(4100, 4096)
     assert records(tmp_path, 4096) == [Moment(4100, clocks.boot_s, clocks.unix_s)]
-    assert (tmp_path / timeline.name(4096)).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / time_index.name(4096)).stat().st_mode & 0o777 == 0o600
 
 
 @PROPERTY
@@ -112,16 +112,16 @@ def test_a_folder_that_cannot_be_written_to_is_no_error(clocks: Clocks, tmp_path
 def test_an_index_that_cannot_be_made_leaves_the_one_before_it_alone(clocks: Clocks, tmp_path: Path) -> None:
     clockwork = Clockwork(str(tmp_path))
     clockwork.note(0, 0)
-    (tmp_path / timeline.name(100)).mkdir()
+    (tmp_path / time_index.name(100)).mkdir()
     clocks.boot_s += 2 * EVERY_S
     clockwork.note(100, 100)
-    assert (tmp_path / timeline.name(0)).stat().st_size == RECORD_BYTES
+    assert (tmp_path / time_index.name(0)).stat().st_size == RECORD_BYTES
     clockwork.note(200, 200)
     assert [moment.offset for moment in records(tmp_path, 200)] == [200]
 
 
 def test_a_full_disk_is_no_error(clocks: Clocks, tmp_path: Path) -> None:
-    (tmp_path / timeline.name(0)).symlink_to("/dev/full")
+    (tmp_path / time_index.name(0)).symlink_to("/dev/full")
     clockwork = Clockwork(str(tmp_path))
     for offset in range(3):
         clocks.boot_s += 2 * EVERY_S

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orchctl.core import journal
 from orchctl.keeper import orphans
+from orchctl.log import journal
 
 _REAPER = """
 import os, signal, sys, time

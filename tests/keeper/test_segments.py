@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import segments, timeline
-from orchctl.core.segments import KEPT_FOR_READERS, SMALLEST, Segment
-from orchctl.disk import RealDisk
-from orchctl.keeper.segments import SegmentWriter
+from orchctl.log import segments, time_index
+from orchctl.log.disk import RealDisk
+from orchctl.log.segments import KEPT_FOR_READERS, SMALLEST, Segment
+from orchctl.log.writer import SegmentWriter
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 STREAM = random.Random(1).randbytes(1 << 20)
@@ -223,9 +223,9 @@ def test_trimming_keeps_that_much_whoever_needs_more_but_never_more_than_the_rin
 
 def test_an_index_goes_with_its_segment(shelf: Shelf) -> None:
     for start in (0, SMALLEST):
-        (shelf.folder / timeline.name(start)).touch()
+        (shelf.folder / time_index.name(start)).touch()
     shelf.write(RING + 1)
-    assert sorted(shelf.folder.glob("*.idx")) == [shelf.folder / timeline.name(SMALLEST)]
+    assert sorted(shelf.folder.glob("*.idx")) == [shelf.folder / time_index.name(SMALLEST)]
 
 
 def test_where_no_new_segment_can_be_made_writing_goes_on_later(shelf: Shelf) -> None:

@@ -7,17 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from orchctl.core import journal, timeline
-from orchctl.core.timeline import Moment
-from orchctl.disk import REAL
+from orchctl.log import journal, time_index
+from orchctl.log.check.verify import verify
+from orchctl.log.disk import REAL
+from orchctl.log.ended import EndedStore
+from orchctl.log.event_journal import EventStore
+from orchctl.log.session_files import Spec
+from orchctl.log.time_index import Moment
 from orchctl.plain import to_plain
 from orchctl.session import layout
 from orchctl.session.command import Command
 from orchctl.session.model import Output, Session
-from orchctl.store.ended import EndedStore
-from orchctl.store.events import EventStore
-from orchctl.store.sessions import Spec
-from orchctl.store.verify import verify
 
 ONE = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -48,7 +48,7 @@ class Built:
         for number, size in enumerate(sizes):
             self.path(layout.segment(first)).write_bytes(bytes([number + self.session.encode()[0]]) * size)
             moments = [Moment(first, 5.0, 6.0), Moment(first + size - 1, 7.0, 8.0)] if size else []
-            self.path(index(first)).write_bytes(b"".join(map(timeline.encode, moments)))
+            self.path(index(first)).write_bytes(b"".join(map(time_index.encode, moments)))
             first += size
         return first
 
@@ -111,7 +111,7 @@ def live(root: Path, *sizes: int) -> Built:
 
 def index(start: int) -> str:
     """The index of a segment, below the session's directory."""
-    return f"{layout.OUTPUT}/{timeline.name(start)}"
+    return f"{layout.OUTPUT}/{time_index.name(start)}"
 
 
 def swap(first: Path, second: Path) -> None:

@@ -19,12 +19,12 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 
-from orchctl.core import journal, segments
-from orchctl.core.journal import Record
-from orchctl.core.segments import Segment
+from orchctl.log import journal, segments
+from orchctl.log.journal import Record
+from orchctl.log.recovery import QUARANTINE, Recovered
+from orchctl.log.segments import Segment
+from orchctl.log.sync import Syncer
 from orchctl.session import layout
-from orchctl.store.recovery import QUARANTINE, Recovered
-from orchctl.store.syncing import Syncer
 from tests.store.simulated_disk import NEVER, SimulatedDisk
 
 SESSION = "s"

@@ -40,7 +40,7 @@ class Habits:
 
 
 class SimulatedDisk:
-    """See `orchctl.disk.Disk`. `fuse` is the number of steps to the next crash; `meanwhile` acts between steps."""
+    """See `orchctl.log.disk.Disk`. `fuse` is the number of steps to the next crash; `meanwhile` acts between steps."""
 
     def __init__(self, rnd: Random, habits: Habits, *folders: str) -> None:
         self.rnd = rnd

@@ -12,12 +12,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from random import Random
 
-from orchctl.core.journal import Record
-from orchctl.keeper.segments import SegmentWriter
+from orchctl.log.appending import append
+from orchctl.log.journal import Record
+from orchctl.log.recovery import recover
+from orchctl.log.sync import Syncer
+from orchctl.log.writer import SegmentWriter
 from orchctl.session import layout
-from orchctl.store.appending import append
-from orchctl.store.recovery import recover
-from orchctl.store.syncing import Syncer
 from tests.store.promises import OUT, SESSION, Promises, must
 from tests.store.simulated_disk import NEVER, Crash, Habits, SimulatedDisk
 

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import journal
-from orchctl.store.appending import append
+from orchctl.log import journal
+from orchctl.log.appending import append
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 Record = dict[str, Any]

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchctl.log.commands import CommandStore
 from orchctl.session import layout
-from orchctl.store.commands import CommandStore
 
 PROPERTY = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 Record = dict[str, Any]

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import chain, journal
-from orchctl.core.chain import BAD_LINE, BROKEN_CHAIN, MISSING_EVENTS, TORN_TAIL
-from orchctl.core.journal import Record
-from orchctl.disk import REAL, RealDisk
-from orchctl.store.event_reading import EventReader, Finding
-from orchctl.store.events import EventStore
+from orchctl.log import chain, journal
+from orchctl.log.chain import BAD_LINE, BROKEN_CHAIN, MISSING_EVENTS, TORN_TAIL
+from orchctl.log.disk import REAL, RealDisk
+from orchctl.log.event_journal import EventStore
+from orchctl.log.event_reader import EventReader, Finding
+from orchctl.log.journal import Record
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 

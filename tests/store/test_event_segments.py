@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from orchctl.core import chain
-from orchctl.store.events import NEW, EventStore
+from orchctl.log import chain
+from orchctl.log.event_journal import NEW, EventStore
 from tests.store.watched_disk import WatchedDisk
 
 

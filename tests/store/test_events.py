@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import chain
-from orchctl.core.journal import Record
-from orchctl.disk import REAL, RealDisk
-from orchctl.store.event_reading import EventReader
-from orchctl.store.events import EventStore
+from orchctl.log import chain
+from orchctl.log.disk import REAL, RealDisk
+from orchctl.log.event_journal import EventStore
+from orchctl.log.event_reader import EventReader
+from orchctl.log.journal import Record
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from orchctl.core import journal
+from orchctl.log import journal
+from orchctl.log.leases import LIMIT_BYTES, LeaseStore
 from orchctl.session import layout
-from orchctl.store.leases import LIMIT_BYTES, LeaseStore
 from tests.store.simulated_disk import NEVER, Crash, Habits, SimulatedDisk
 
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.segments import Segment
-from orchctl.disk import RealDisk
+from orchctl.log.disk import RealDisk
+from orchctl.log.reader import BLOCK_BYTES, OutputLog
+from orchctl.log.segments import Segment
 from orchctl.session import layout
 from orchctl.session.model import Output
 from orchctl.session.stream_values import Gap
-from orchctl.store.output import BLOCK_BYTES, OutputLog
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 STREAM = bytes(random.Random(3).choices(b"abc\n", k=1 << 10))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.core import journal, segments
-from orchctl.disk import RealDisk
+from orchctl.log import journal, segments
+from orchctl.log.disk import RealDisk
+from orchctl.log.reader import OutputLog
+from orchctl.log.retention import drop_output
 from orchctl.session import layout
 from orchctl.session.model import Output
-from orchctl.store.output import OutputLog
-from orchctl.store.pruning import drop_output
 
 
 class Stuck(RealDisk):

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchctl.core import journal, segments
-from orchctl.disk import REAL
-from orchctl.store.appending import append
-from orchctl.store.recovery import Recovered, recover
-from orchctl.store.syncing import Syncer
+from orchctl.log import journal, segments
+from orchctl.log.appending import append
+from orchctl.log.disk import REAL
+from orchctl.log.recovery import Recovered, recover
+from orchctl.log.sync import Syncer
 from tests.store.watched_disk import WatchedDisk, failing_on
 
 

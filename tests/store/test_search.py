@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from orchctl.cli.matched import Shown
-from orchctl.core import segments
+from orchctl.log import segments
 from orchctl.session.model import Session
 from orchctl.session.search import Count, Line, Search
 from orchctl.store.workers import search as worker

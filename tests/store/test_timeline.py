@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.core import segments, timeline
-from orchctl.core.timeline import Moment
+from orchctl.log import segments, time_index
+from orchctl.log.time_index import Moment
+from orchctl.log.time_lookup import Timeline
 from orchctl.session import layout
-from orchctl.store.timeline import Timeline
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 SIZE = 10  # of every segment that hypothesis makes
@@ -32,8 +32,8 @@ def put(folder: str | Path, start: int, size: int, *, written_at: float = 0.0) -
 
 
 def note(folder: str | Path, start: int, moments: list[Moment], *, damage: bytes = b"") -> None:
-    path = Path(folder, layout.OUTPUT, timeline.name(start))
-    path.write_bytes(damage + b"".join(map(timeline.encode, moments)))
+    path = Path(folder, layout.OUTPUT, time_index.name(start))
+    path.write_bytes(damage + b"".join(map(time_index.encode, moments)))
 
 
 def noted(folder: str, places: list[list[int]], waits: list[int]) -> list[Moment]:
@@ -58,7 +58,7 @@ def test_the_search_over_many_segments_is_the_search_in_all_notes(
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="oc-") as folder:
         every, end = noted(folder, places, waits), len(places) * SIZE
-        expected = timeline.offset_at(every, unix_s, end)
+        expected = time_index.offset_at(every, unix_s, end)
         assert Timeline(folder).offset_at(unix_s, end) == expected
 
 
@@ -67,7 +67,7 @@ def test_the_search_over_many_segments_is_the_search_in_all_notes(
 def test_a_byte_came_when_the_last_note_up_to_it_says(places: list[list[int]], waits: list[int], offset: int) -> None:
     with tempfile.TemporaryDirectory(prefix="oc-") as folder:
         every = noted(folder, places, waits)
-        assert Timeline(folder).time_of(offset) == timeline.time_of(every, offset)
+        assert Timeline(folder).time_of(offset) == time_index.time_of(every, offset)
 
 
 @PROPERTY

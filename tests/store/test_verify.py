@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.core import journal, timeline
-from orchctl.core.timeline import Moment
+from orchctl.log import journal, time_index
+from orchctl.log.check.findings import Finding
+from orchctl.log.check.verify import Tally, verify
+from orchctl.log.time_index import Moment
 from orchctl.session import layout
-from orchctl.store.findings import Finding
-from orchctl.store.verify import Tally, verify
 from tests.store.built import FIRST, LAST, MIDDLE, ONE, OTHER, Built, ended, index, live, swap
 
 RUN, COMMANDS, SEALS, OUT = layout.JOURNAL, layout.COMMANDS, layout.SEALS, layout.OUTPUT
@@ -59,8 +59,8 @@ def test_where_nothing_is_nothing_is_wrong(tmp_path: Path) -> None:
         (append(f"{OUT}/core", b"x"), "unknown-file", f"{OUT}/core"),
         (lambda b: b.flip(index(4096), 40), "bad-index", index(4096)),
         (lambda b: b.cut(index(4096), -1), "bad-index", index(4096)),
-        (append(index(0), timeline.encode(Moment(10, 0, 0))), "bad-index", index(0)),
-        (append(index(8192), timeline.encode(Moment(8292, 0, 0))), "bad-index", index(8192)),
+        (append(index(0), time_index.encode(Moment(10, 0, 0))), "bad-index", index(0)),
+        (append(index(8192), time_index.encode(Moment(8292, 0, 0))), "bad-index", index(8192)),
         (lambda b: b.flip(SEALS, 5), "bad-line", SEALS),
         (append(SEALS, TORN), "torn-tail", SEALS),
         (lambda b: b.flip(RUN, 20), "bad-line", RUN),
@@ -252,7 +252,7 @@ def test_the_process_prints_findings_and_a_summary_and_changes_nothing(tmp_path:
     ended(tmp_path, OTHER)
     ended(tmp_path).flip(MIDDLE, 0)
     before = {path: path.stat() for path in tmp_path.rglob("*")}
-    argv = [sys.executable, "-P", "-m", "orchctl.store", "verify", str(tmp_path)]
+    argv = [sys.executable, "-P", "-m", "orchctl.log", "verify", str(tmp_path)]
     words: list[list[str]] = [[], [f"--session={ONE}"], [f"--session={OTHER}"]]
     done = [subprocess.run([*argv, *more], capture_output=True, check=True).stdout for more in words]
     shown = [[json.loads(line) for line in text.splitlines()] for text in done]

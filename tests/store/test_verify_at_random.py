@@ -10,11 +10,11 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.disk import REAL
-from orchctl.keeper.segments import SegmentWriter
+from orchctl.log.check.findings import Finding
+from orchctl.log.check.verify import verify
+from orchctl.log.disk import REAL
+from orchctl.log.writer import SegmentWriter
 from orchctl.session import layout
-from orchctl.store.findings import Finding
-from orchctl.store.verify import verify
 from tests.store.built import FIRST, LAST, MIDDLE, ONE, OTHER, Built, ended, index
 from tests.world import until
 

@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 
-from orchctl.disk import RealDisk
+from orchctl.log.disk import RealDisk
 
 
 class WatchedDisk(RealDisk):

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from orchctl.core import segments
+from orchctl.log import segments
+from orchctl.log.session_files import SessionStore
 from orchctl.protocol.messages import Prune, Pruned
 from orchctl.session import layout
-from orchctl.store.sessions import SessionStore
 from orchctl.supervisor.pruning import Pruning
 
 DAY_S = 86400.0

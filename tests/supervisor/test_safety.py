@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from orchctl.core import segments
-from orchctl.disk import RealDisk
+from orchctl.log import segments
+from orchctl.log.disk import RealDisk
+from orchctl.log.reader import OutputLog
 from orchctl.session import layout
-from orchctl.store.output import OutputLog
 from orchctl.supervisor import safety
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.safety import Safety

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchctl.disk import REAL
-from orchctl.store.event_reading import EventReader
-from orchctl.store.events import EventStore
+from orchctl.log.disk import REAL
+from orchctl.log.event_journal import EventStore
+from orchctl.log.event_reader import EventReader
 from orchctl.supervisor.telling import Teller
 
 

@@ -61,7 +61,7 @@ def verify_command(sessions: tuple[str, ...], form: Form) -> int:
 
 def _lines(root: Root, ids: list[str]) -> Iterator[Line]:
     """What the check says, as it says it; -P, so that nothing in the current directory can take a module's place."""
-    argv = [sys.executable, "-P", "-m", "orchctl.store", "verify", root.path]
+    argv = [sys.executable, "-P", "-m", "orchctl.log.check", "verify", root.path]
     argv += [f"--session={session}" for session in ids]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None

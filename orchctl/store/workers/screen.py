@@ -16,15 +16,15 @@ from typing import Any
 
 from orchctl import extras
 from orchctl.errors import NoSuchSession, OrchctlError
+from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import SessionStore, Spec
+from orchctl.log.sizes import sizes, start_of_run
+from orchctl.log.typed import TypedLog
 from orchctl.plain import to_plain
 from orchctl.session.screen import Cursor, Painting, Screen, Size
 from orchctl.session.stream_values import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
-from orchctl.store.output import OutputLog
-from orchctl.store.sessions import SessionStore, Spec
-from orchctl.store.sizes import sizes, start_of_run
-from orchctl.store.typed import TypedLog
 
 BLOCK_BYTES = 1 << 18
 SCROLLBACK = 1000  # lines: a terminal that becomes higher shows some of them again

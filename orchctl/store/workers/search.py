@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchctl.errors import OrchctlError
+from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import SessionStore
+from orchctl.log.time_lookup import Timeline
+from orchctl.log.typed import TypedLog
 from orchctl.plain import from_plain
 from orchctl.search import frames
 from orchctl.search.lines import LineSearch
@@ -16,10 +20,6 @@ from orchctl.session.search import Count, Line, Search
 from orchctl.session.stream_values import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import Typed, TypedLines
-from orchctl.store.output import OutputLog
-from orchctl.store.sessions import SessionStore
-from orchctl.store.timeline import Timeline
-from orchctl.store.typed import TypedLog
 
 BLOCK_BYTES = 1 << 16  # fits into a processor's cache; and the memory of larger ones goes back to the kernel each time
 HELD_S = 0.05  # findings that come closer to each other go together, in one block

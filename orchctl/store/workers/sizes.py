@@ -6,10 +6,10 @@ import json
 import sys
 from typing import Any
 
+from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import SessionStore
+from orchctl.log.sizes import sizes
 from orchctl.plain import to_plain
-from orchctl.store.output import OutputLog
-from orchctl.store.sessions import SessionStore
-from orchctl.store.sizes import sizes
 
 
 def main(asked: dict[str, Any]) -> None:

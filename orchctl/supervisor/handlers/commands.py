@@ -11,12 +11,12 @@ import shlex
 from dataclasses import replace
 
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
+from orchctl.log.commands import apart_files
+from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.protocol.framing import DATA_LIMIT_BYTES
 from orchctl.session.command import Command, CommandWait
 from orchctl.session.lease_state import key_of
-from orchctl.store.commands import apart_files
-from orchctl.store.output import OutputLog
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call

@@ -7,14 +7,14 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from orchctl.core import chain
-from orchctl.disk import REAL
 from orchctl.errors import BadInput
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import chain
+from orchctl.log.disk import REAL
+from orchctl.log.event_reader import EventReader
 from orchctl.protocol import messages
 from orchctl.session import manager, selection, selector
 from orchctl.session.selected import Selection
-from orchctl.store.event_reading import EventReader
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.call import Call

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from orchctl.backends.interface import Opening
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
+from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import Spec
 from orchctl.session import layout
 from orchctl.session.agent import Agent, Permission
 from orchctl.session.run import Run
-from orchctl.store.output import OutputLog
-from orchctl.store.sessions import Spec
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from orchctl.core.conversation import Said
 from orchctl.errors import BadInput, Conflict, NoSuchSession, TimedOut
+from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session.command import Command, CommandStatus
 from orchctl.session.happening import TurnEnd
-from orchctl.store.output import OutputLog
 from orchctl.supervisor.call import Call
 from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.sending import send_range

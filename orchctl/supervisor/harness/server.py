@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchctl.backends.interface import Harness, Profile, Server
-from orchctl.disk import REAL
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
-from orchctl.keeper.segments import SegmentWriter
+from orchctl.log.disk import REAL
+from orchctl.log.reader import OutputLog
+from orchctl.log.writer import SegmentWriter
 from orchctl.session import layout
 from orchctl.session.happening import Happening, NeedsInput
-from orchctl.store.output import OutputLog
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SupervisedSession

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from orchctl.backends.interface import Harness, Opening, Profile
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.keeper.complaints import last_words
+from orchctl.log.conversations import put_server, read_server
+from orchctl.log.session_files import Spec
 from orchctl.plain import to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Permission
-from orchctl.store.conversations import put_server, read_server
-from orchctl.store.sessions import Spec
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.harness import programs
 from orchctl.supervisor.harness.server import ENDED, GRACE_S, HearAgain, HeldServer

@@ -16,10 +16,10 @@ from orchctl.backends.interface import Opening, Permission, Prompt, Reply
 from orchctl.core.conversation import Conversation, Request, Said
 from orchctl.core.uptake import Uptake
 from orchctl.errors import Conflict, OrchctlError
+from orchctl.log.conversations import ConversationStore
 from orchctl.session import environment, happenings
 from orchctl.session.agent import Agent, AgentState
 from orchctl.session.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
-from orchctl.store.conversations import ConversationStore
 from orchctl.supervisor.harness.transcript import Transcript
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from orchctl.disk import REAL
-from orchctl.keeper.clockwork import Clockwork
-from orchctl.keeper.segments import SegmentWriter
+from orchctl.log.disk import REAL
+from orchctl.log.reader import OutputLog
+from orchctl.log.time_writer import Clockwork
+from orchctl.log.writer import SegmentWriter
 from orchctl.session import layout
-from orchctl.store.output import OutputLog
 
 
 class Transcript:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orchctl.log.session_files import SessionStore, Spec
+from orchctl.log.time_lookup import Timeline
 from orchctl.session.screen import Size
-from orchctl.store.sessions import SessionStore, Spec
-from orchctl.store.timeline import Timeline
 
 
 def sizes(store: SessionStore, spec: Spec, end: int) -> Sequence[Size]:

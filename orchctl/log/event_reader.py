@@ -11,10 +11,10 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from orchctl.core import chain
-from orchctl.core.journal import Record
-from orchctl.disk import Disk
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import chain
+from orchctl.log.disk import Disk
+from orchctl.log.journal import Record
 
 PROBE_BYTES = 1 << 11  # holds a few events of usual size
 BLOCK_BYTES = 1 << 14

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from orchctl.core import chain, journal
-from orchctl.disk import REAL
-from orchctl.store.event_reading import EventReader
+from orchctl.log import chain, journal
+from orchctl.log.disk import REAL
+from orchctl.log.event_reader import EventReader
 
 Line = dict[str, Any]
 MISSING = "missing-head"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchctl.core import journal
-from orchctl.core.journal import Record
-from orchctl.disk import REAL, Disk
+from orchctl.log import journal
+from orchctl.log.disk import REAL, Disk
+from orchctl.log.journal import Record
 
 BLOCK_BYTES = 1 << 20
 

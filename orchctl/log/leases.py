@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from orchctl.core import journal
-from orchctl.core.journal import Record
-from orchctl.disk import REAL, Disk
+from orchctl.log import journal
+from orchctl.log.appending import append, records
+from orchctl.log.disk import REAL, Disk
+from orchctl.log.journal import Record
 from orchctl.session import layout
-from orchctl.store.appending import append, records
 
 LIMIT_BYTES = 1 << 18  # the last record says all that counts; the others are only worth looking back at
 

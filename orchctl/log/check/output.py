@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import field
 
-from orchctl.core import segments, timeline
-from orchctl.core.segments import Segment
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import segments, time_index
+from orchctl.log.check.findings import Files
+from orchctl.log.check.session import Lines, Story, number
+from orchctl.log.recovery import QUARANTINE
+from orchctl.log.segments import Segment
 from orchctl.session import layout
-from orchctl.store.findings import Files
-from orchctl.store.recovery import QUARANTINE
-from orchctl.store.verify_session import Lines, Story, number
 
 
 @dataclass(slots=True)
@@ -140,7 +140,7 @@ class OutputCheck:
                 self._files.say(layout.segment(start), "suspect", detail)
 
     def _check_strangers(self) -> None:
-        for name in [name for name in self._quarantined if not name.endswith(timeline.SUFFIX)]:
+        for name in [name for name in self._quarantined if not name.endswith(time_index.SUFFIX)]:
             size = self._files.size(_path(f"{QUARANTINE}/{name}"))
             if size is not None:
                 detail = f"{size} bytes from behind a hole that a power cut made"
@@ -153,8 +153,8 @@ class OutputCheck:
         """Each as far as its segment should reach: to the next one, or to where the output ended or has got by now."""
         ends = [after.start for after in chain[1:]]
         for segment, end in itertools.zip_longest(chain, ends):
-            path = _path(timeline.name(segment.start))
-            data = self._files.read(path) if timeline.name(segment.start) in self._names else None
+            path = _path(time_index.name(segment.start))
+            data = self._files.read(path) if time_index.name(segment.start) in self._names else None
             if data is None:
                 continue
             last = end if end is not None else self._before.final_offset
@@ -169,11 +169,11 @@ class OutputCheck:
 def index_problem(data: bytes, start: int, end: int, *, torn_is_fine: bool) -> str:
     """The first thing that is wrong with the index of the bytes from `start` to `end`; empty if nothing is."""
     before = start
-    for at in range(0, len(data), timeline.RECORD_BYTES):
-        record = data[at : at + timeline.RECORD_BYTES]
-        if len(record) < timeline.RECORD_BYTES:
+    for at in range(0, len(data), time_index.RECORD_BYTES):
+        record = data[at : at + time_index.RECORD_BYTES]
+        if len(record) < time_index.RECORD_BYTES:
             return "" if torn_is_fine else f"the last record is torn: bytes {at} to {len(data)}"
-        moments = timeline.decode(record).moments
+        moments = time_index.decode(record).moments
         if not moments:
             return f"the record at byte {at} is damaged"
         offset = moments[0].offset
@@ -186,7 +186,7 @@ def index_problem(data: bytes, start: int, end: int, *, torn_is_fine: bool) -> s
 
 
 def _as_segment(name: str) -> str:
-    return name.removesuffix(timeline.SUFFIX) + segments.SUFFIX if name.endswith(timeline.SUFFIX) else name
+    return name.removesuffix(time_index.SUFFIX) + segments.SUFFIX if name.endswith(time_index.SUFFIX) else name
 
 
 def _path(name: str) -> str:

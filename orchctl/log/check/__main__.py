@@ -1,4 +1,4 @@
-"""`python -m orchctl.store ACTION ROOT …`: what the files say, by a process of its own, for the command line.
+"""`python -m orchctl.log.check ACTION ROOT …`: what the files say, by a process of its own, for the command line.
 
 `verify`: one JSON object a line for each finding, then one with the summary. `usage`: one for each session. `audit`:
 one for each thing that somebody did. `chain`: one for each record that does not follow, then one with the summary.
@@ -12,15 +12,15 @@ import sys
 from dataclasses import asdict
 
 from orchctl.errors import OrchctlError
-from orchctl.store.audit import audit
-from orchctl.store.chain_check import check_chain
-from orchctl.store.usage import usage
-from orchctl.store.verify import Tally, verify
+from orchctl.log.check.audit import audit
+from orchctl.log.check.chain import check_chain
+from orchctl.log.check.verify import Tally, verify
+from orchctl.log.usage import usage
 
 
 def main() -> None:
     """Print what is found as it is found; the exit code says only whether we got through."""
-    parser = argparse.ArgumentParser(prog="orchctl.store")
+    parser = argparse.ArgumentParser(prog="orchctl.log")
     parser.add_argument("action", choices=["verify", "usage", "audit", "chain"])
     parser.add_argument("root")
     parser.add_argument("--session", action="append", dest="sessions", metavar="ID")

@@ -6,9 +6,9 @@ import json
 import os
 from typing import Any
 
-from orchctl.core import journal
+from orchctl.log import journal
+from orchctl.log.appending import append
 from orchctl.session import layout
-from orchctl.store.appending import append
 
 
 class ConversationStore:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from orchctl.log.commands import CommandStore
+from orchctl.log.reader import OutputLog
 from orchctl.shell.base import TAG, typed_path
 from orchctl.shell.typed_lines import STRETCH_BYTES, WIRE_LIMIT, Typed, marks_of, one_line
-from orchctl.store.commands import CommandStore
-from orchctl.store.output import OutputLog
 
 
 class TypedLog:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchctl.core import segments, timeline
-from orchctl.core.segments import Segment
-from orchctl.disk import Disk
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import segments, time_index
+from orchctl.log.appending import append, records
+from orchctl.log.disk import Disk
+from orchctl.log.segments import Segment
+from orchctl.log.sync import Syncer
 from orchctl.session import layout
-from orchctl.store.appending import append, records
-from orchctl.store.syncing import Syncer
 
 QUARANTINE = "quarantine"
 
@@ -62,7 +62,7 @@ def _quarantine(disk: Disk, out: str, names: list[str], lost: Sequence[Segment])
     moved = []
     for segment in lost:
         name = segments.name(segment.start)
-        index = name.removesuffix(segments.SUFFIX) + timeline.SUFFIX
+        index = name.removesuffix(segments.SUFFIX) + time_index.SUFFIX
         for file in (index, name) if index in names else (name,):
             disk.rename(f"{out}/{file}", f"{folder}/{file}")
         moved.append(name)

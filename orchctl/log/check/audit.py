@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
-from orchctl.core import chain
-from orchctl.disk import REAL
 from orchctl.errors import BadInput, NoSuchSession
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import chain
+from orchctl.log.disk import REAL
+from orchctl.log.event_reader import EventReader
+from orchctl.log.session_files import SessionStore
 from orchctl.session import manager, selector
-from orchctl.store.event_reading import EventReader
-from orchctl.store.sessions import SessionStore
 
 PAGE = 500
 _PREFIX = re.compile(r"[0-9a-f-]{8,36}")

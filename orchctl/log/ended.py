@@ -8,8 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 
-from orchctl.core import checksum
 from orchctl.errors import PeerBroke
+from orchctl.log import checksum
 from orchctl.plain import from_plain, to_plain
 from orchctl.session import layout
 from orchctl.session.model import Session

@@ -9,14 +9,14 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from orchctl.core import chain
-from orchctl.disk import REAL
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import chain
+from orchctl.log.check.findings import Files, Finding
+from orchctl.log.check.output import OutputCheck, read_seals
+from orchctl.log.check.session import Lines, SessionCheck
+from orchctl.log.disk import REAL
+from orchctl.log.event_reader import EventReader
 from orchctl.session import layout
-from orchctl.store.event_reading import EventReader
-from orchctl.store.findings import Files, Finding
-from orchctl.store.verify_output import OutputCheck, read_seals
-from orchctl.store.verify_session import Lines, SessionCheck
 
 EVENTS = "events"
 Told = dict[str, tuple[int, int]]

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchctl.core import segments
+from orchctl.log import segments
 
 SUFFIX = ".idx"
 EVERY_S = 0.1  # no more than so much time lies between a note and a byte that came after it and has none

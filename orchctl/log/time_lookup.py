@@ -5,8 +5,8 @@ from __future__ import annotations
 import bisect
 import os
 
-from orchctl.core import segments, timeline
-from orchctl.core.timeline import Moment
+from orchctl.log import segments, time_index
+from orchctl.log.time_index import Moment
 from orchctl.session import layout
 
 
@@ -22,8 +22,8 @@ class Timeline:
         """The first byte that came at that time or later; `end` if none has."""
         for start, after in zip(self._starts, [*self._starts[1:], end], strict=False):
             last = self._last(start)
-            if last is not None and last.unix_s + timeline.EVERY_S > unix_s:
-                found = timeline.offset_at(self._moments(start), unix_s, after)
+            if last is not None and last.unix_s + time_index.EVERY_S > unix_s:
+                found = time_index.offset_at(self._moments(start), unix_s, after)
                 if found < after:
                     return found
         return end
@@ -31,7 +31,7 @@ class Timeline:
     def time_of(self, offset: int) -> float | None:
         """When a byte came, as far as is known."""
         at = bisect.bisect_right(self._starts, offset) - 1
-        return timeline.time_of(self._moments(self._starts[at]), offset) if at >= 0 else None
+        return time_index.time_of(self._moments(self._starts[at]), offset) if at >= 0 else None
 
     def between(self, first: int, end: int) -> list[Moment]:
         """What is noted of a range of bytes, and the last note before it."""
@@ -52,18 +52,18 @@ class Timeline:
     def _last(self, start: int) -> Moment | None:
         """The last note of a segment, read alone: most segments are older or younger than what is looked for."""
         try:
-            with open(f"{self._folder}/{timeline.name(start)}", "rb") as file:
-                size = os.fstat(file.fileno()).st_size // timeline.RECORD_BYTES * timeline.RECORD_BYTES
-                file.seek(max(0, size - timeline.RECORD_BYTES))
-                moments = timeline.decode(file.read(timeline.RECORD_BYTES)).moments
+            with open(f"{self._folder}/{time_index.name(start)}", "rb") as file:
+                size = os.fstat(file.fileno()).st_size // time_index.RECORD_BYTES * time_index.RECORD_BYTES
+                file.seek(max(0, size - time_index.RECORD_BYTES))
+                moments = time_index.decode(file.read(time_index.RECORD_BYTES)).moments
         except OSError:
             moments = []
         return moments[-1] if moments else next(iter(self._moments(start)[-1:]), None)
 
     def _from_index(self, start: int) -> list[Moment]:
         try:
-            with open(f"{self._folder}/{timeline.name(start)}", "rb") as file:
-                return timeline.decode(file.read()).moments
+            with open(f"{self._folder}/{time_index.name(start)}", "rb") as file:
+                return time_index.decode(file.read()).moments
         except OSError:
             return []
 

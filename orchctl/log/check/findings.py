@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.store.syncing import HASH_BYTES
+from orchctl.log.sync import HASH_BYTES
 
 BLOCK_BYTES = 1 << 20
 T = TypeVar("T")

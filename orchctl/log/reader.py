@@ -5,8 +5,8 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 
-from orchctl.core import segments
-from orchctl.disk import REAL, Disk
+from orchctl.log import segments
+from orchctl.log.disk import REAL, Disk
 from orchctl.session import layout
 from orchctl.session.model import Output
 from orchctl.session.stream import start_of_last_lines

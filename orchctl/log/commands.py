@@ -10,10 +10,10 @@ import contextlib
 import os
 from typing import Any
 
-from orchctl.core import journal
+from orchctl.log import journal
+from orchctl.log.appending import append
 from orchctl.session import layout
 from orchctl.shell.base import TAG
-from orchctl.store.appending import append
 
 ROOM_BYTES = 1 << 16  # what a program writes at once, as a rule
 

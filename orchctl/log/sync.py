@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 from itertools import zip_longest
 
-from orchctl.core import segments
-from orchctl.core.journal import Record
-from orchctl.disk import Disk
+from orchctl.log import segments
+from orchctl.log.appending import append, records
+from orchctl.log.disk import Disk
+from orchctl.log.journal import Record
 from orchctl.session import layout
-from orchctl.store.appending import append, records
 
 HASH_BYTES = 16
 BLOCK_BYTES = 1 << 20  # read at once for a hash: bounds the memory, and hashing lets other threads run

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-from orchctl.core import segments, timeline
-from orchctl.core.segments import Segment
-from orchctl.disk import Disk
+from orchctl.log import segments, time_index
+from orchctl.log.disk import Disk
+from orchctl.log.segments import Segment
 
 
 class SegmentWriter:
@@ -80,7 +80,7 @@ class SegmentWriter:
             self._recorded = dropped[-1].end
         for segment in dropped:
             path = self._path(segment.start)
-            self._disk.unlink(path.removesuffix(segments.SUFFIX) + timeline.SUFFIX)
+            self._disk.unlink(path.removesuffix(segments.SUFFIX) + time_index.SUFFIX)
             self._disk.unlink(path)  # last, so that a crash leaves no index of nothing
             self._sealed.remove(segment)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from orchctl.core import journal
-from orchctl.core.journal import Record
+from orchctl.log import journal
+from orchctl.log.journal import Record
 
 ZERO = "0" * 32  # what the first event of all carries
 FIRST = 1  # its seq; so "everything behind 0" is everything

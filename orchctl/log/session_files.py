@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
 
-from orchctl.core import checksum, journal
 from orchctl.errors import PeerBroke
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import checksum, journal
+from orchctl.log.appending import append
+from orchctl.log.commands import CommandStore
 from orchctl.plain import from_plain, to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Agent
-from orchctl.store.appending import append
-from orchctl.store.commands import CommandStore
 
 FORMAT = 1
 

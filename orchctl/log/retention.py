@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 
-from orchctl.core import segments, timeline
-from orchctl.disk import REAL, Disk
+from orchctl.log import segments, time_index
+from orchctl.log.appending import append
+from orchctl.log.disk import REAL, Disk
+from orchctl.log.reader import OutputLog
 from orchctl.session import layout
-from orchctl.store.appending import append
-from orchctl.store.output import OutputLog
 
 
 def drop_output(folder: str, now: float, disk: Disk = REAL) -> int:
@@ -25,7 +25,7 @@ def drop_output(folder: str, now: float, disk: Disk = REAL) -> int:
     disk.close(disk.open(f"{out}/{segments.name(extent.next_offset)}", create=True))
     for start in starts:
         disk.unlink(f"{out}/{segments.name(start)}")
-        disk.unlink(f"{out}/{timeline.name(start)}")
+        disk.unlink(f"{out}/{time_index.name(start)}")
     return extent.kept_bytes
 
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from orchctl.core import checksum, journal
-from orchctl.core.journal import Record
 from orchctl.errors import PeerBroke
 from orchctl.lazy_dataclass import dataclass
+from orchctl.log import checksum, journal
+from orchctl.log.check.findings import Files
+from orchctl.log.journal import Record
+from orchctl.log.session_files import Spec
 from orchctl.plain import from_plain
 from orchctl.session import layout
 from orchctl.session.model import Session
-from orchctl.store.findings import Files
-from orchctl.store.sessions import Spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import SessionStore
 from orchctl.session import layout
 from orchctl.session.limits import Use
 from orchctl.session.model import State
 from orchctl.session.run import Run
-from orchctl.store.output import OutputLog
-from orchctl.store.sessions import SessionStore
 
 
 def usage(root: str) -> Iterator[Use]:

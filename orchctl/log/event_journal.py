@@ -12,10 +12,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from orchctl.core import chain, journal
-from orchctl.core.journal import Record
-from orchctl.disk import Disk
-from orchctl.store.event_reading import EventReader
+from orchctl.log import chain, journal
+from orchctl.log.disk import Disk
+from orchctl.log.event_reader import EventReader
+from orchctl.log.journal import Record
 
 NEW = ".new"  # a segment gets its name when its checkpoint is safe, so that no reader ever sees one without
 

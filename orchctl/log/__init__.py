@@ -1,0 +1,1 @@
+"""The log: output and journals on disk, their names, writers, readers, retention and checks."""
