@@ -16,7 +16,7 @@ READ_BYTES = 1 << 18
 
 def command_line(action: str) -> list[str]:
     """How it is started; -P, so that nothing in the current directory can take a module's place."""
-    return [sys.executable, "-P", "-W", "ignore", "-m", "orchctl.store.workers", action]
+    return [sys.executable, "-P", "-W", "ignore", "-m", "orchctl.workers", action]
 
 
 class Worker:

@@ -45,7 +45,7 @@ class Screening:
 
 async def _ask(asked: dict[str, str]) -> bytes:
     """The worker's answer; of one that is too long, a byte more than may be."""
-    words = [sys.executable, "-P", "-W", "ignore", "-m", "orchctl.store.workers", "screen"]
+    words = [sys.executable, "-P", "-W", "ignore", "-m", "orchctl.workers", "screen"]
     worker = await asyncio.create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE, stderr=PIPE)
     try:
         assert worker.stdin is not None

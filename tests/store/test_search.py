@@ -16,8 +16,8 @@ from orchctl.cli.matched import Shown
 from orchctl.log import segments
 from orchctl.session.model import Session
 from orchctl.session.search import Count, Line, Search
-from orchctl.store.workers import search as worker
 from orchctl.terminal.views import TextView
+from orchctl.workers import search as worker
 
 MARK = b"\x1b]6973;0123456789abcdef;D;0;x\x07"
 WORDS = [

@@ -1,4 +1,4 @@
-"""`python -m orchctl.store.workers search|screen|sizes`: the work of one command, in a process of its own.
+"""`python -m orchctl.workers search|screen|sizes`: the work of one command, in a process of its own.
 
 What is wanted comes as one line of JSON on stdin, which the asker then keeps open: when it is closed, the asker is
 gone or wants no more, and the kernel ends this process whatever it is doing. So it is no matter how long it takes, and
@@ -25,10 +25,10 @@ def main() -> None:
         signal.signal(number, signal.SIG_DFL)
     action = sys.argv[1] if len(sys.argv) == 2 else ""
     if action not in ACTIONS:
-        sys.exit(f"usage: python -m orchctl.store.workers {'|'.join(ACTIONS)}")
+        sys.exit(f"usage: python -m orchctl.workers {'|'.join(ACTIONS)}")
     asked: dict[str, Any] = json.loads(_line())
     _end_with_the_asker()
-    import_module(f"orchctl.store.workers.{action}").main(asked)
+    import_module(f"orchctl.workers.{action}").main(asked)
 
 
 def _line() -> bytes:
