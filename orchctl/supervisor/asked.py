@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from orchctl.backends import catalogue
+from orchctl.agents import registry
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError
 from orchctl.log.session_files import Spec
 from orchctl.paths import repo_of
@@ -33,7 +33,7 @@ def checked(asked: SpawnSession) -> Spec:
     given = (*asked.given, *asked.given.values())
     if any("\0" in word for word in (*asked.command, asked.cwd, *given)):
         raise BadInput("a NUL byte in the command, the directory or the environment")
-    if asked.backend not in ("pty", "pipe", *catalogue.names()):
+    if asked.backend not in ("pty", "pipe", *registry.names()):
         raise BadInput(f"there is no backend {asked.backend!r}", code="bad-backend")
     for seconds in (asked.timeout_s, asked.idle_s):
         if seconds is not None and not 0 < seconds <= LONGEST_S:
@@ -47,7 +47,7 @@ def checked(asked: SpawnSession) -> Spec:
         id=asked.session_id,
         name=asked.name,
         managed_by=asked.managed_by,
-        command=(asked.backend,) if asked.backend in catalogue.names() else asked.command,
+        command=(asked.backend,) if asked.backend in registry.names() else asked.command,
         cwd=asked.cwd,
         cols=asked.cols,
         rows=asked.rows,
@@ -74,7 +74,7 @@ async def with_stdin(
     asked: SpawnSession, handed: int | None, zygote_can: Callable[[str], Awaitable[bool]]
 ) -> SpawnSession:
     """The same, if it can be done; a zygote of an older version starts programs as that version did."""
-    if asked.stdin == "handed" and asked.backend in catalogue.names():
+    if asked.stdin == "handed" and asked.backend in registry.names():
         raise BadInput("an agent reads no stdin; 'exec' says to it what comes on stdin", code="bad-stdin")
     if asked.stdin == "handed" and handed is None:
         raise BadInput("the stdin to be handed over did not come with the request", code="bad-stdin")

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from orchctl.backends import catalogue
+from orchctl.agents import registry
 from orchctl.errors import OrchctlError
 from orchctl.log.reader import OutputLog
 from orchctl.session.tale_of_agent import of_conversation
@@ -22,7 +22,7 @@ from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.session import SupervisedSession
 
 OUTPUT = "output"
-AGENTS = frozenset(catalogue.names())
+AGENTS = frozenset(registry.names())
 TEXT_BYTES = 1 << 14  # of a conversation's text in one event
 _PLACES = ("offset", "end_offset", "start_offset")  # where an event says how far the output was
 Event = dict[str, Any]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from orchctl.backends import catalogue
+from orchctl.agents import registry
 from orchctl.errors import BadInput, Conflict, Internal, NoSuchSession, OrchctlError
 from orchctl.log.session_files import Spec
 from orchctl.protocol.messages import SpawnSession
@@ -344,7 +344,7 @@ class Registry:
             return None
 
     def _create(self, asked: SpawnSession) -> SupervisedSession:
-        agent, server_env = self.lives.checked(asked) if asked.backend in catalogue.names() else (None, {})
+        agent, server_env = self.lives.checked(asked) if asked.backend in registry.names() else (None, {})
         intent = replace(checked(asked), ring_bytes=self._house.config.session_bytes, agent=agent)
         spec = self._limits.apply(intent)
         if asked.name is not None:

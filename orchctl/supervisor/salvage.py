@@ -11,7 +11,7 @@ import contextlib
 import os
 from typing import Any
 
-from orchctl.backends import catalogue
+from orchctl.agents import registry
 from orchctl.keeper import tree
 from orchctl.log.disk import REAL
 from orchctl.log.event_reader import EventReader
@@ -31,7 +31,7 @@ def salvaged(store: SessionStore, session: str) -> Spec | None:
         return None
     began_at = float(starts[0].get("time", 0.0))
     told = _created(f"{store.state_dir}/{EVENTS}", session, began_at)
-    if str(told.get("backend", "pty")) in catalogue.names():
+    if str(told.get("backend", "pty")) in registry.names():
         return None
     seen = _program(starts[-1])
     return Spec(

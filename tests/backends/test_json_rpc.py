@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.backends import json_rpc
-from orchctl.backends.json_rpc import AT_ONCE, OVERLOADED, Answer, Asked, Garbage, Name, Told, name_of, read
+from orchctl.agents import jsonrpc
+from orchctl.agents.jsonrpc import AT_ONCE, OVERLOADED, Answer, Asked, Garbage, Name, Told, name_of, read
 
 
 @given(st.text("abc-", min_size=1), st.text("abc-"), st.text())
@@ -45,7 +45,7 @@ def _answered(message: dict[str, object], code: int | None = None) -> Answer:
 
 def test_no_more_requests_are_under_way_than_a_server_can_take() -> None:
     written: list[dict[str, object]] = []
-    peer = json_rpc.Peer(lambda line: written.append(json.loads(line)))
+    peer = jsonrpc.Peer(lambda line: written.append(json.loads(line)))
     for number in range(AT_ONCE * 2):
         peer.ask(Name(what="x", more=str(number)), "m")
     assert len(written) == AT_ONCE
@@ -57,7 +57,7 @@ def test_no_more_requests_are_under_way_than_a_server_can_take() -> None:
 
 def test_an_overloaded_server_is_asked_again_when_it_has_answered_others() -> None:
     written: list[dict[str, object]] = []
-    peer = json_rpc.Peer(lambda line: written.append(json.loads(line)))
+    peer = jsonrpc.Peer(lambda line: written.append(json.loads(line)))
     peer.ask(Name(what="a"), "m")
     peer.ask(Name(what="b"), "m")
     assert not peer.take(_answered(written[0], OVERLOADED))
@@ -70,7 +70,7 @@ def test_an_overloaded_server_is_asked_again_when_it_has_answered_others() -> No
 
 def test_what_every_message_has_is_in_every_message() -> None:
     written: list[dict[str, object]] = []
-    peer = json_rpc.Peer(lambda line: written.append(json.loads(line)), {"jsonrpc": "2.0"})
+    peer = jsonrpc.Peer(lambda line: written.append(json.loads(line)), {"jsonrpc": "2.0"})
     peer.ask(Name(what="a"), "m")
     peer.tell("n")
     peer.result(0, {})

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.core.conversation import Conversation
-from orchctl.core.uptake import GATHERED, Uptake
+from orchctl.agents.conversation import Conversation
+from orchctl.agents.transcript import GATHERED, Uptake
 from orchctl.session import happenings
 from orchctl.session.happening import (
     Answered,

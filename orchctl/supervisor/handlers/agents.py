@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from orchctl.backends import catalogue
-from orchctl.backends.interface import Reply
-from orchctl.core.conversation import Request
+from orchctl.agents import registry
+from orchctl.agents.conversation import Request
+from orchctl.agents.interface import Reply
 from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session.agent import HarnessStatus, Pending, Profile, ServerStatus
@@ -45,12 +45,12 @@ async def reply(app: Supervisor, call: Call, asked: messages.ReplyTo) -> None:
 async def list_harnesses(app: Supervisor, call: Call, asked: messages.ListHarnesses) -> None:
     """Each is asked for its version. One that is not installed is left out where a profile says where it is."""
     profiles = app.house.config.profiles
-    plain = [profiles.get(name) or Profile(name=name, harness=name) for name in catalogue.SHOWN]
+    plain = [profiles.get(name) or Profile(name=name, harness=name) for name in registry.SHOWN]
     wanted = [*plain, *(one for one in profiles.values() if one not in plain)]
     every = await asyncio.gather(*(_status(app, profile, asked.path) for profile in wanted))
     served = {one.harness for one in every if one.name != one.harness}
     found = [one for one in every if one.installed or one.servers or one.name in profiles or one.harness not in served]
-    order = {name: at for at, name in enumerate(catalogue.names())}
+    order = {name: at for at, name in enumerate(registry.names())}
     found.sort(key=lambda one: (order[one.harness], one.name != one.harness, one.name))
     await call.say(messages.SomeHarnesses(harnesses=tuple(found)))
 

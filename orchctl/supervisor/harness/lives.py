@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.backends.interface import Opening
+from orchctl.agents.interface import Opening
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import Spec

@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from orchctl.backends import catalogue
-from orchctl.backends.interface import Harness, Profile
+from orchctl.agents import registry
+from orchctl.agents.interface import Harness, Profile
 from orchctl.config import Config
 from orchctl.errors import BadInput, CommandNotFound
 
@@ -115,7 +115,7 @@ async def version_of(harness: Harness, program: str) -> str | None:
 
 def find(backend: str) -> Harness:
     """The harness behind `spawn -b`."""
-    return catalogue.find(backend)
+    return registry.find(backend)
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from orchctl.core.conversation import Said
+from orchctl.agents.conversation import Said
 from orchctl.errors import BadInput, Conflict, NoSuchSession, TimedOut
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from orchctl.backends.interface import Harness, Profile, Server
+from orchctl.agents.interface import Harness, Profile, Server
 from orchctl.errors import Conflict
 from orchctl.keeper import wire
 from orchctl.log.disk import REAL

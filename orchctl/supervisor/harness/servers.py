@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from orchctl.backends.interface import Harness, Opening, Profile
+from orchctl.agents.interface import Harness, Opening, Profile
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.keeper.complaints import last_words
 from orchctl.log.conversations import put_server, read_server

@@ -12,18 +12,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from orchctl.backends.interface import Opening, Permission, Prompt, Reply
-from orchctl.core.conversation import Conversation, Request, Said
-from orchctl.core.uptake import Uptake
+from orchctl.agents.conversation import Conversation, Request, Said
+from orchctl.agents.interface import Opening, Permission, Prompt, Reply
+from orchctl.agents.transcript import Uptake
+from orchctl.agents.transcript_text import Transcript
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.conversations import ConversationStore
 from orchctl.session import environment, happenings
 from orchctl.session.agent import Agent, AgentState
 from orchctl.session.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
-from orchctl.supervisor.harness.transcript import Transcript
 
 if TYPE_CHECKING:
-    from orchctl.backends.interface import Server
+    from orchctl.agents.interface import Server
     from orchctl.supervisor.session import SupervisedSession
 
 SHOWN_PROMPT = 1 << 14  # characters of a prompt in the transcript; the journal has all of it

@@ -10,10 +10,10 @@ import json
 import os
 from typing import Any
 
-from orchctl.backends.acp.opening import MARK
-from orchctl.backends.acp.server import AcpServer
-from orchctl.backends.interface import Opening, Prompt, Reply
-from orchctl.backends.json_rpc import Name
+from orchctl.agents.acp.open import MARK
+from orchctl.agents.acp.server import AcpServer
+from orchctl.agents.interface import Opening, Prompt, Reply
+from orchctl.agents.jsonrpc import Name
 from tests.harness.listening import Listening
 
 FOLDER = os.path.join(os.path.dirname(__file__), "recorded")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.backends.acp import asking
-from orchctl.backends.interface import Reply
+from orchctl.agents.acp import requests
+from orchctl.agents.interface import Reply
 from orchctl.session.happening import Choice, Need
 
 OPTIONS = [
@@ -35,13 +35,13 @@ FORM = {
 }
 
 
-def form(**fields: dict[str, Any]) -> asking.Request:
+def form(**fields: dict[str, Any]) -> requests.Request:
     """A form with these fields."""
-    return asking.request(3, asking.FORM, {"requestedSchema": {"properties": fields}})
+    return requests.request(3, requests.FORM, {"requestedSchema": {"properties": fields}})
 
 
 def test_an_option_means_allow_always_or_deny() -> None:
-    needs = asking.request(0, asking.PERMISSION, PERMISSION).needs
+    needs = requests.request(0, requests.PERMISSION, PERMISSION).needs
     assert needs.request == "0:t"
     assert (needs.need, needs.title, needs.tool, needs.free_text) == (Need.PERMISSION, "rm", "t", False)
     assert [(one.id, one.label, one.kind) for one in needs.choices] == [
@@ -62,54 +62,54 @@ def test_an_option_means_allow_always_or_deny() -> None:
     ],
 )
 def test_it_has_a_title_whatever_the_agent_leaves_out(params: dict[str, Any], known: str, title: str) -> None:
-    assert asking.request(0, asking.PERMISSION, params, title=known).needs.title == title
+    assert requests.request(0, requests.PERMISSION, params, title=known).needs.title == title
 
 
 def test_a_choice_goes_back_by_its_name_and_anything_else_cancels() -> None:
-    asked = asking.request(0, asking.PERMISSION, PERMISSION)
-    assert asking.result(asked, Reply(choice="once")) == {"outcome": {"outcome": "selected", "optionId": "once"}}
+    asked = requests.request(0, requests.PERMISSION, PERMISSION)
+    assert requests.result(asked, Reply(choice="once")) == {"outcome": {"outcome": "selected", "optionId": "once"}}
     cancelled = {"outcome": {"outcome": "cancelled"}}
-    assert asking.result(asked, Reply(choice="nonsense")) == cancelled
-    assert asking.result(asked, Reply(text="yes")) == cancelled
-    assert asking.cancelled(asked) == cancelled
+    assert requests.result(asked, Reply(choice="nonsense")) == cancelled
+    assert requests.result(asked, Reply(text="yes")) == cancelled
+    assert requests.cancelled(asked) == cancelled
 
 
 def test_questions_in_a_permission_are_a_question() -> None:
-    asked = asking.request(7, asking.PERMISSION, ASKED)
+    asked = requests.request(7, requests.PERMISSION, ASKED)
     assert (asked.needs.need, asked.needs.title, asked.needs.free_text) == (Need.QUESTION, "Colour? Size?", True)
     assert asked.needs.choices == (Choice(id="red", label="red"), Choice(id="blue", label="blue"))
     chosen = {"outcome": {"outcome": "selected", "optionId": "once"}}
-    assert asking.result(asked, Reply(choice="red")) == {**chosen, "answers": {"0": "red"}}
-    assert asking.result(asked, Reply(text='{"Colour?": "blue", "Size?": "L"}')) == {
+    assert requests.result(asked, Reply(choice="red")) == {**chosen, "answers": {"0": "red"}}
+    assert requests.result(asked, Reply(text='{"Colour?": "blue", "Size?": "L"}')) == {
         **chosen,
         "answers": {"0": "blue", "1": "L"},
     }
-    assert asking.result(asked, Reply()) == {"outcome": {"outcome": "cancelled"}}
+    assert requests.result(asked, Reply()) == {"outcome": {"outcome": "cancelled"}}
 
 
 def test_a_form_is_a_question_with_the_choices_of_its_first_field() -> None:
-    asked = asking.request("x", asking.FORM, FORM)
+    asked = requests.request("x", requests.FORM, FORM)
     assert (asked.needs.request, asked.needs.need, asked.needs.title) == ("x", Need.QUESTION, "Well?")
     assert [one.id for one in asked.needs.choices] == ["red", "blue"]
     assert asked.needs.free_text
-    assert asking.result(asked, Reply(choice="red")) == {"action": "accept", "content": {"colour": "red"}}
-    assert asking.result(asked, Reply(text="pink")) == {"action": "accept", "content": {"colour_custom": "pink"}}
+    assert requests.result(asked, Reply(choice="red")) == {"action": "accept", "content": {"colour": "red"}}
+    assert requests.result(asked, Reply(text="pink")) == {"action": "accept", "content": {"colour_custom": "pink"}}
     everything = '{"colour": "blue", "size": "7", "sure": "yes", "part": "0.5"}'
-    assert asking.result(asked, Reply(text=everything)) == {
+    assert requests.result(asked, Reply(text=everything)) == {
         "action": "accept",
         "content": {"colour": "blue", "size": 7, "sure": True, "part": 0.5},
     }
-    assert asking.result(asked, Reply()) == {"action": "decline"}
-    assert asking.cancelled(asked) == {"action": "cancel"}
+    assert requests.result(asked, Reply()) == {"action": "decline"}
+    assert requests.cancelled(asked) == {"action": "cancel"}
 
 
 def test_a_form_takes_any_text_where_it_offers_nothing() -> None:
     asked = form(name={"type": "string"})
     assert (asked.needs.choices, asked.needs.free_text) == ((), True)
-    assert asking.result(asked, Reply(text="{not json")) == {"action": "accept", "content": {"name": "{not json"}}
-    assert asking.result(form(n={"type": "integer"}), Reply(text="many")) == {
+    assert requests.result(asked, Reply(text="{not json")) == {"action": "accept", "content": {"name": "{not json"}}
+    assert requests.result(form(n={"type": "integer"}), Reply(text="many")) == {
         "action": "accept",
         "content": {"n": "many"},
     }
     assert not form(colour={"enum": ["red"]}).needs.free_text
-    assert asking.result(form(), Reply(text="so")) == {"action": "accept", "content": {}}
+    assert requests.result(form(), Reply(text="so")) == {"action": "accept", "content": {}}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.backends.acp import settling
-from orchctl.backends.acp.settling import NotOffered, Step
+from orchctl.agents.acp import settling
+from orchctl.agents.acp.settling import NotOffered, Step
 
 MODES = {"currentModeId": "auto", "availableModes": [{"id": "auto", "name": "Auto"}, {"id": "default", "name": "Ask"}]}
 MODELS = {

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.backends.acp.server import AcpServer
-from orchctl.backends.acp.translate import QUIET, Translator
-from orchctl.backends.interface import Opening
-from orchctl.backends.json_rpc import Answer, Name
+from orchctl.agents.acp.server import AcpServer
+from orchctl.agents.acp.translate import QUIET, Translator
+from orchctl.agents.interface import Opening
+from orchctl.agents.jsonrpc import Answer, Name
 from orchctl.session.happening import (
     Answered,
     Delivered,

@@ -10,8 +10,8 @@ import json
 import os
 from typing import Any
 
-from orchctl.backends.claude.server import ClaudeServer
-from orchctl.backends.interface import Opening, Prompt, Reply
+from orchctl.agents.claude.server import ClaudeServer
+from orchctl.agents.interface import Opening, Prompt, Reply
 from tests.harness.listening import Listening
 
 FOLDER = os.path.join(os.path.dirname(__file__), "recorded")

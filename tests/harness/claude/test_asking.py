@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.backends.claude import asking
-from orchctl.backends.interface import Reply
+from orchctl.agents.claude import requests
+from orchctl.agents.interface import Reply
 from orchctl.session.happening import Need
 
 RULE = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}], "destination": "localSettings"}
@@ -18,33 +18,33 @@ QUESTION = {"tool_name": "AskUserQuestion", "input": {"questions": QUESTIONS}, "
 
 
 def test_a_permission_can_be_given_once_always_or_not() -> None:
-    asked = asking.request("r", ASKED)
+    asked = requests.request("r", ASKED)
     assert (asked.needs.need, asked.needs.title, asked.needs.tool) == (Need.PERMISSION, "Bash: ls", "t")
     assert [one.kind for one in asked.needs.choices] == ["allow", "always", "deny"]
     allow = {"behavior": "allow", "updatedInput": {"command": "ls"}}
-    assert asking.response(asked, Reply(choice="allow")) == allow
+    assert requests.response(asked, Reply(choice="allow")) == allow
     rules = [{**RULE, "destination": "session"}]  # and not in the project's files
-    assert asking.response(asked, Reply(choice="always")) == {**allow, "updatedPermissions": rules}
-    assert asking.response(asked, Reply(choice="deny"))["behavior"] == "deny"
-    assert asking.response(asked, Reply(text="not now")) == {"behavior": "deny", "message": "not now"}
+    assert requests.response(asked, Reply(choice="always")) == {**allow, "updatedPermissions": rules}
+    assert requests.response(asked, Reply(choice="deny"))["behavior"] == "deny"
+    assert requests.response(asked, Reply(text="not now")) == {"behavior": "deny", "message": "not now"}
 
 
 def test_always_is_offered_where_claude_says_what_it_would_be() -> None:
-    asked = asking.request("r", {**ASKED, "permission_suggestions": []})
+    asked = requests.request("r", {**ASKED, "permission_suggestions": []})
     assert [one.kind for one in asked.needs.choices] == ["allow", "deny"]
-    assert asking.response(asked, Reply(choice="always")) == {"behavior": "allow", "updatedInput": {"command": "ls"}}
+    assert requests.response(asked, Reply(choice="always")) == {"behavior": "allow", "updatedInput": {"command": "ls"}}
 
 
 def test_a_question_is_answered_with_its_input() -> None:
-    asked = asking.request("r", QUESTION)
+    asked = requests.request("r", QUESTION)
     assert (asked.needs.need, asked.needs.title, asked.needs.free_text) == (Need.QUESTION, "Colour? Size?", True)
     assert [one.id for one in asked.needs.choices] == ["red", "blue"]
-    answered = asking.response(asked, Reply(choice="red"))
+    answered = requests.response(asked, Reply(choice="red"))
     assert answered["updatedInput"] == {"questions": QUESTIONS, "answers": {"Colour?": "red"}}
-    both = asking.response(asked, Reply(text='{"Colour?": "pink", "Size?": "L"}'))
+    both = requests.response(asked, Reply(text='{"Colour?": "pink", "Size?": "L"}'))
     assert both["updatedInput"]["answers"] == {"Colour?": "pink", "Size?": "L"}
-    assert asking.response(asked, Reply(text="{half"))["updatedInput"]["answers"] == {"Colour?": "{half"}
-    assert asking.response(asked, Reply())["behavior"] == "deny"
+    assert requests.response(asked, Reply(text="{half"))["updatedInput"]["answers"] == {"Colour?": "{half"}
+    assert requests.response(asked, Reply())["behavior"] == "deny"
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_a_question_is_answered_with_its_input() -> None:
     [(Reply(choice="allow"), "allow"), (Reply(choice="always"), "always"), (Reply(choice="deny"), "deny")],
 )
 def test_the_echo_tells_what_was_replied(reply: Reply, said: str) -> None:
-    assert asking.said(asking.response(asking.request("r", ASKED), reply)) == said
+    assert requests.said(requests.response(requests.request("r", ASKED), reply)) == said
 
 
 def test_the_echo_of_an_answer_is_the_answer() -> None:
-    assert asking.said(asking.response(asking.request("r", QUESTION), Reply(text="red"))) == "red"
-    assert asking.said(None) == "deny"
+    assert requests.said(requests.response(requests.request("r", QUESTION), Reply(text="red"))) == "red"
+    assert requests.said(None) == "deny"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.backends.claude import HARNESS
-from orchctl.backends.interface import Opening, Profile
+from orchctl.agents.claude import HARNESS
+from orchctl.agents.interface import Opening, Profile
 from orchctl.errors import BadInput
 from tests.world import World
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.backends.claude.server import ClaudeServer
-from orchctl.backends.claude.translate import QUIET_SYSTEM, Translator
-from orchctl.backends.interface import Opening, Prompt
+from orchctl.agents.claude.server import ClaudeServer
+from orchctl.agents.claude.translate import QUIET_SYSTEM, Translator
+from orchctl.agents.interface import Opening, Prompt
 from orchctl.session.happening import (
     Answered,
     Checkpoint,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchctl.backends.codex.server import CodexServer
-from orchctl.backends.interface import Opening
+from orchctl.agents.codex.server import CodexServer
+from orchctl.agents.interface import Opening
 from tests.harness.codex.test_translate import Listener
 
 TOLD = {"ORCHCTL_SESSION": "s1", "ORCHCTL_MANAGER": "orchestrator:one-1"}

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchctl.backends.codex import requests
-from orchctl.backends.codex.server import CodexServer
-from orchctl.backends.codex.translate import SILENT, Thread
-from orchctl.backends.interface import Opening, Reply
-from orchctl.core.uptake import Uptake
+from orchctl.agents.codex import requests
+from orchctl.agents.codex.server import CodexServer
+from orchctl.agents.codex.translate import SILENT, Thread
+from orchctl.agents.interface import Opening, Reply
+from orchctl.agents.transcript import Uptake
 from orchctl.session.happening import (
     Answered,
     Checkpoint,

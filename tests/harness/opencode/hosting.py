@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from orchctl.backends.interface import Opening, Profile, Prompt, Server
-from orchctl.backends.opencode import HARNESS
-from orchctl.backends.opencode.http import Patience
-from orchctl.backends.opencode.server import OpencodeServer
+from orchctl.agents.interface import Opening, Profile, Prompt, Server
+from orchctl.agents.opencode import HARNESS
+from orchctl.agents.opencode.http import Patience
+from orchctl.agents.opencode.server import OpencodeServer
 from orchctl.session.happening import Happening, NotOpened, Opened, Text, TurnEnded
 
 T = TypeVar("T")

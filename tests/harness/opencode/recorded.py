@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from orchctl.backends.opencode import records
-from orchctl.backends.opencode.conversation import Conversation
-from orchctl.backends.opencode.translate import Translator
+from orchctl.agents.opencode import records
+from orchctl.agents.opencode.conversation import Conversation
+from orchctl.agents.opencode.translate import Translator
 from orchctl.session.happening import Happening, Reasoning, Text
 
 FOLDER = Path(__file__).parent / "transcripts"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchctl.backends.interface import Prompt
-from orchctl.backends.opencode.http import Patience
+from orchctl.agents.interface import Prompt
+from orchctl.agents.opencode.http import Patience
 from orchctl.session.happening import Delivered, Opened, TurnStarted
 from tests.harness.opencode.hosting import MemoryHost
 from tests.harness.opencode.stub import Stub

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.backends.opencode import records
+from orchctl.agents.opencode import records
 from orchctl.session.happening import (
     Answered,
     Delivered,

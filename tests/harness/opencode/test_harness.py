@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.backends import catalogue
-from orchctl.backends.interface import Opening, Profile
+from orchctl.agents import registry
+from orchctl.agents.interface import Opening, Profile
 from orchctl.errors import BadInput
 from orchctl.session.agent import HARNESSES
 
@@ -18,7 +18,7 @@ def profile(**more: Any) -> Profile:
     return Profile(name="it", harness="opencode", **more)
 
 
-OPENCODE = catalogue.find("opencode")
+OPENCODE = registry.find("opencode")
 OPENING = Opening(session="s1", cwd="/")
 
 

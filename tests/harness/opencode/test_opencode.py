@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchctl.backends.opencode.http import Answer, Door, Patience
+from orchctl.agents.opencode.http import Answer, Door, Patience
 from tests.harness.contract import Contract
 from tests.harness.kits import Kit
 from tests.harness.opencode.hosting import program

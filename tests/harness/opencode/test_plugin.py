@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.backends.interface import Opening, Profile
-from orchctl.backends.opencode import HARNESS, plugin
+from orchctl.agents.interface import Opening, Profile
+from orchctl.agents.opencode import HARNESS, plugin
 
 RETRIES, TIMEOUT = "npm_config_fetch_retries", "npm_config_fetch_timeout"
 

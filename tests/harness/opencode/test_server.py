@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.backends.interface import Opening, Prompt
+from orchctl.agents.interface import Opening, Prompt
 from orchctl.session.happening import Closed, Delivered, NotOpened, Opened, Refused, TurnEnd
 from tests.harness.opencode.hosting import MemoryHost, attended
 from tests.harness.opencode.scenes import HERE, THERE, begun, host_of, idle

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.backends.opencode import records
-from orchctl.backends.opencode.translate import Translator
+from orchctl.agents.opencode import records
+from orchctl.agents.opencode.translate import Translator
 from orchctl.session.happening import (
     Answered,
     Checkpoint,

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from orchctl.backends.interface import Opening, Prompt, Reply
+from orchctl.agents.interface import Opening, Prompt, Reply
 from orchctl.session.happening import Answered, Delivered, NeedsInput, Opened, Refused, Trouble, TurnEnd, TurnEnded
 from tests.harness.opencode.hosting import MemoryHost, attended
 from tests.harness.opencode.scenes import HERE, an_answer, begun, host_of, idle, work

@@ -1,0 +1,241 @@
+"""What codex tells of one thread, as happenings. Pure.
+
+Pieces may be missing (a replay begins in the middle, a stream is tried again): what an item says when it is completed
+is the truth, and what was not told of it by then is told then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+from orchctl.agents.codex import items
+from orchctl.lazy_dataclass import dataclass
+from orchctl.session.happening import (
+    Checkpoint,
+    Happening,
+    Phase,
+    Reasoning,
+    Text,
+    Tool,
+    Trouble,
+    TurnEnd,
+    TurnEnded,
+    TurnStarted,
+    Unknown,
+    Usage,
+)
+
+Params = dict[str, Any]
+_ENDS = {"completed": TurnEnd.COMPLETED, "failed": TurnEnd.FAILED, "interrupted": TurnEnd.INTERRUPTED}
+SILENT = {  # known, and nothing that a conversation is about
+    "account/rateLimits/updated",
+    "account/updated",
+    "configWarning",
+    "deprecationNotice",
+    "guardianWarning",
+    "item/commandExecution/terminalInteraction",
+    "item/fileChange/outputDelta",
+    "item/fileChange/patchUpdated",
+    "item/mcpToolCall/progress",
+    "mcpServer/startupStatus/updated",
+    "model/rerouted",
+    "remoteControl/status/changed",
+    "skills/changed",
+    "thread/archived",
+    "thread/compacted",
+    "thread/deleted",
+    "thread/goal/cleared",
+    "thread/goal/updated",
+    "thread/name/updated",
+    "thread/readState/changed",
+    "thread/settings/updated",
+    "thread/started",
+    "thread/status/changed",
+    "thread/unarchived",
+    "turn/diff/updated",
+    "warning",
+}
+
+
+@dataclass(slots=True)
+class Thread:
+    """What has to be remembered of one conversation, from the beginning of a turn to its end."""
+
+    id: str
+    turn: str | None = None  # that has begun
+    parts: dict[str, int] = field(default_factory=dict)  # how often a message began: one that is tried again is another
+    said: dict[str, list[str]] = field(default_factory=dict)  # of each message, piece by piece
+    open: dict[str, Params] = field(default_factory=dict)  # items that have begun
+    usage: Usage = field(default_factory=Usage)
+
+    def hear(self, method: str, params: Params) -> list[Happening]:
+        """One notification."""
+        rule = _RULES.get(method)
+        if rule is not None:
+            return rule(self, params)
+        return [] if method in SILENT else [Unknown(kind=method)]
+
+    def part(self, item: str) -> str:
+        """What a piece of a message belongs to."""
+        return f"{item}/{self.parts.get(item, 0)}"
+
+
+_CODES = {"modelNotFound": "unknown-model"}  # what all harnesses call by one word
+
+
+def error_of(error: object) -> tuple[str, str]:
+    """A stable code, and words."""
+    found = error if isinstance(error, dict) else {}
+    info = found.get("codexErrorInfo")
+    code = next(iter(info), "other") if isinstance(info, dict) else info if isinstance(info, str) else "other"
+    return _CODES.get(str(code), str(code)), str(found.get("message") or "the turn failed")
+
+
+def _turn_started(thread: Thread, params: Params) -> list[Happening]:
+    thread.turn = _id(params.get("turn"))
+    thread.said.clear()
+    thread.parts.clear()
+    thread.open.clear()
+    thread.usage = Usage()
+    return [TurnStarted(turn=thread.turn)]
+
+
+def _turn_completed(thread: Thread, params: Params) -> list[Happening]:
+    turn = params.get("turn") if isinstance(params.get("turn"), dict) else {}
+    assert isinstance(turn, dict)
+    end = _ENDS.get(str(turn.get("status")), TurnEnd.COMPLETED)
+    found: list[Happening] = []
+    message = None
+    if end is not TurnEnd.COMPLETED:  # in one that is completed, a command may go on in the background
+        found += [Tool(id=one, phase=Phase.FINISHED, **_known(item), ok=False) for one, item in thread.open.items()]
+        thread.open.clear()
+    if end is TurnEnd.FAILED:
+        code, message = error_of(turn.get("error"))
+        found.append(Trouble(code=code, message=message))
+    name = _id(turn)
+    usage, thread.turn = thread.usage, None
+    found.append(TurnEnded(turn=name, end=end, usage=usage, error=message))
+    found.append(Checkpoint(native={"id": thread.id, "turn": name}))
+    return found
+
+
+def _item_started(thread: Thread, params: Params) -> list[Happening]:
+    item = _item(params)
+    name, kind = _id(item), item.get("type")
+    if kind in items.MESSAGES:
+        thread.parts[name] = thread.parts.get(name, 0) + 1
+        thread.said.pop(name, None)
+        return []
+    known = name in thread.open  # one that was asked about is told of again when it runs
+    thread.open[name] = item
+    return [] if known else [items.tool(item, Phase.STARTED)]
+
+
+def _item_completed(thread: Thread, params: Params) -> list[Happening]:
+    item = _item(params)
+    name, kind = _id(item), item.get("type")
+    if kind == "agentMessage":
+        return _rest(thread, name, str(item.get("text") or ""), Text)
+    if kind == "reasoning":
+        parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
+        return _rest(thread, name, "\n".join(map(str, parts)), Reasoning) if name not in thread.said else []
+    if kind in items.MESSAGES:
+        return []
+    begun = thread.open.pop(name, None)
+    first = [] if begun is not None else [items.tool(item, Phase.STARTED)]
+    return [*first, items.tool(item, Phase.FINISHED)]
+
+
+def _rest(thread: Thread, name: str, whole: str, kind: type[Text] | type[Reasoning]) -> list[Happening]:
+    """What of a message was not told piece by piece."""
+    said = "".join(thread.said.pop(name, ()))
+    rest = whole[len(said) :] if whole.startswith(said) else ""
+    return [kind(text=rest, part=thread.part(name))] if rest else []
+
+
+def _delta(kind: type[Text] | type[Reasoning]) -> Callable[[Thread, Params], list[Happening]]:
+    def piece(thread: Thread, params: Params) -> list[Happening]:
+        name, text = str(params.get("itemId")), str(params.get("delta") or "")
+        thread.said.setdefault(name, []).append(text)
+        return [kind(text=text, part=thread.part(name))] if text else []
+
+    return piece
+
+
+def _paragraph(thread: Thread, params: Params) -> list[Happening]:
+    name = str(params.get("itemId"))
+    return [Reasoning(text="\n", part=thread.part(name))] if thread.said.get(name) else []
+
+
+def _printed(thread: Thread, params: Params) -> list[Happening]:
+    """As it comes, with pieces missing."""
+    name = str(params.get("itemId"))
+    known = _known(thread.open.get(name, {}))
+    return [Tool(id=name, phase=Phase.UPDATED, output=str(params.get("delta") or ""), **known)]
+
+
+def _plan(_: Thread, params: Params) -> list[Happening]:
+    steps = [one for one in params.get("plan") or () if isinstance(one, dict)]
+    text = "".join(f"[{one.get('status')}] {one.get('step')}\n" for one in steps)
+    return [Reasoning(text=text, part="plan")] if text else []
+
+
+def _error(_: Thread, params: Params) -> list[Happening]:
+    """One after which it gives up is told with the end of the turn."""
+    if not params.get("willRetry"):
+        return []
+    code, message = error_of(params.get("error"))
+    return [Trouble(code=code, message=message, again=True)]
+
+
+def _tokens(thread: Thread, params: Params) -> list[Happening]:
+    found = params.get("tokenUsage")
+    last = found.get("last") if isinstance(found, dict) else None
+    if isinstance(last, dict):
+        before = thread.usage
+        thread.usage = Usage(
+            input_tokens=before.input_tokens + _number(last.get("inputTokens")),
+            output_tokens=before.output_tokens + _number(last.get("outputTokens")),
+            cached_tokens=before.cached_tokens + _number(last.get("cachedInputTokens")),
+            reasoning_tokens=before.reasoning_tokens + _number(last.get("reasoningOutputTokens")),
+        )
+    return []
+
+
+def _known(item: Params) -> dict[str, Any]:
+    if not item:
+        return {}
+    tool = items.tool(item, Phase.STARTED)
+    return {"name": tool.name, "title": tool.title}
+
+
+def _item(params: Params) -> Params:
+    item = params.get("item")
+    return item if isinstance(item, dict) else {}
+
+
+def _id(found: object) -> str:
+    return str(found.get("id")) if isinstance(found, dict) else ""
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+_RULES: dict[str, Callable[[Thread, Params], list[Happening]]] = {
+    "turn/started": _turn_started,
+    "turn/completed": _turn_completed,
+    "turn/plan/updated": _plan,
+    "item/started": _item_started,
+    "item/completed": _item_completed,
+    "item/agentMessage/delta": _delta(Text),
+    "item/plan/delta": _delta(Reasoning),
+    "item/reasoning/summaryTextDelta": _delta(Reasoning),
+    "item/reasoning/textDelta": _delta(Reasoning),
+    "item/reasoning/summaryPartAdded": _paragraph,
+    "item/commandExecution/outputDelta": _printed,
+    "error": _error,
+    "thread/tokenUsage/updated": _tokens,
+}

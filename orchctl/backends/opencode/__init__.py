@@ -1,7 +1,0 @@
-"""opencode: its server on loopback, HTTP and server-sent events."""
-
-from __future__ import annotations
-
-from orchctl.backends.opencode.harness import HARNESS
-
-__all__ = ["HARNESS"]
