@@ -81,7 +81,7 @@ class Clocks:
         prepare(Root(self._world.state))
         told, tell = os.pipe()
         with os.fdopen(told, "rb") as ready:
-            words = [sys.executable, "-P", "-m", "orchctl.keeper", self._world.state, "--ready", str(tell)]
+            words = [sys.executable, "-P", "-m", "orchctl.pair", self._world.state, "--ready", str(tell)]
             env = self._world.env | {"LD_PRELOAD": library}
             subprocess.run(words, env=env, pass_fds=[tell], check=True, timeout=60)
             os.close(tell)

@@ -114,7 +114,7 @@ def _private(path: str) -> int:
 
 def command_line(root: Root, *words: str) -> list[str]:
     """How the daemon is started; -P, so that nothing in the current directory can take a module's place."""
-    return [sys.executable, "-P", "-m", "orchctl.keeper", root.path, *words]
+    return [sys.executable, "-P", "-m", "orchctl.pair", root.path, *words]
 
 
 def environment() -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""`python -P -m orchctl.keeper`: the zygote, as the client starts it."""
+"""`python -P -m orchctl.keeper`: the zygote, as supervisors of older versions start it."""
 
-from orchctl.keeper.daemon import main
+from orchctl.pair.daemon import main
 
 main()

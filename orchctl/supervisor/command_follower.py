@@ -20,9 +20,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.errors import Conflict
-from orchctl.keeper import wire
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.reader import OutputLog
+from orchctl.pair import wire
 from orchctl.session.command import CommandStatus
 from orchctl.shell.base import Newline, Shell
 from orchctl.shell.execution import INTERRUPTED, End, Ending, Execution

@@ -1,6 +1,6 @@
 """What commands with pipes of their own write: stored before anybody is told of the end, kept until nobody reads it.
 
-The mover drains the pipes into files (`keeper/exec_pipes.py`). In a session of an older version the command writes the
+The mover drains the pipes into files (`pair/exec_pipes.py`). In a session of an older version the command writes the
 files itself; then a full disk is an error, because nobody can tell what is missing.
 """
 

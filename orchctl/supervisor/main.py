@@ -12,12 +12,12 @@ import socket
 import sys
 import time
 
-from orchctl.keeper import process
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.disk import REAL
 from orchctl.log.ended import EndedStore
 from orchctl.log.event_journal import EventStore
 from orchctl.log.session_files import SessionStore
+from orchctl.pair import process
 from orchctl.paths import Root
 from orchctl.supervisor import failpoints, idle, owner, restart
 from orchctl.supervisor.app import Supervisor

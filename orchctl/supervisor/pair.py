@@ -21,8 +21,8 @@ from collections.abc import Callable
 from typing import Any
 
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.keeper import wire
 from orchctl.lazy_dataclass import dataclass
+from orchctl.pair import wire
 from orchctl.paths import socket_address
 from orchctl.session import layout
 

@@ -11,8 +11,8 @@ import termios
 from collections.abc import Callable
 from typing import Any
 
-from orchctl.keeper import wire
 from orchctl.log.reader import OutputLog
+from orchctl.pair import wire
 from orchctl.shell.marks import Mark
 from orchctl.supervisor.pair import PairLink
 from orchctl.terminal.questions import answers

@@ -12,11 +12,11 @@ import os
 from typing import Any
 
 from orchctl.agents import registry
-from orchctl.keeper import tree
 from orchctl.log.disk import REAL
 from orchctl.log.event_reader import EventReader
 from orchctl.log.journal import Record
 from orchctl.log.session_files import SessionStore, Spec
+from orchctl.pair import tree
 
 COLS, ROWS = 80, 24
 EVENTS = "events"

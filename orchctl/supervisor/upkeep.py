@@ -7,8 +7,8 @@ import logging
 import os
 
 from orchctl.config import differences
-from orchctl.keeper.footing import follow_or_roll_log
 from orchctl.log.disk import REAL
+from orchctl.pair.daemon_io import follow_or_roll_log
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.pruning import Pruning

@@ -122,7 +122,7 @@ class ZygoteLink:
 
     async def _start(self, executable: str, option: str, channel: socket.socket) -> Process:
         fds = [self._listener.fileno(), self._lock, channel.fileno()]
-        argv = [executable, "-P", "-m", "orchctl.keeper", self._root, option, *map(str, fds)]
+        argv = [executable, "-P", "-m", "orchctl.pair", self._root, option, *map(str, fds)]
         return await asyncio.create_subprocess_exec(*argv, pass_fds=fds, start_new_session=True, cwd="/")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from orchctl.keeper.apology import frame
+from orchctl.pair.degraded import frame
 from orchctl.protocol import codec, hello, messages
 from orchctl.session.supervisor import SupervisorStatus
 from tests.cli.doctoring import Visit, as_user

@@ -17,7 +17,7 @@ from tests.world import World, until
 LIMIT_BYTES = 5 << 20
 WRITER = """
 import os, sys
-from orchctl.keeper.footing import own_stdio, say
+from orchctl.pair.daemon_io import own_stdio, say
 own_stdio(sys.argv[1])
 for number in range(int(sys.argv[3])):
     say(f"writer {sys.argv[2]} line {number} " + "x" * 4000)
@@ -81,7 +81,7 @@ def test_it_is_followed_while_it_rolls(world: World) -> None:
 
 @pytest.mark.parametrize("writers", [4])
 def test_writers_that_go_on_while_it_rolls_lose_no_line(world: World, writers: int) -> None:
-    from orchctl.keeper.footing import roll_log
+    from orchctl.pair.daemon_io import roll_log
 
     os.mkdir(world.state, 0o700)
     count = 700  # all lines together are more than two files and less than three

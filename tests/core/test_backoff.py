@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.core.backoff import Backoff
+from orchctl.pair.backoff import Backoff
 
 PROPERTY = settings(deadline=None, max_examples=100)
 

@@ -78,7 +78,7 @@ def test_the_daemon_is_started_in_a_scope_and_sees_nothing_of_what_that_needs(wo
         "--collect",
         "--description=orchctl supervisor",
     ]
-    assert words[-4:-1] == ["orchctl.keeper", world.state, "--ready"]
+    assert words[-4:-1] == ["orchctl.pair", world.state, "--ready"]
     needed = {
         f"XDG_RUNTIME_DIR=/run/user/{os.getuid()}",
         f"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/{os.getuid()}/bus",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from typing import Any
 
-from orchctl.keeper import wire
+from orchctl.pair import wire
 from orchctl.plain import to_plain
 from orchctl.protocol import codec, framing, messages
 

@@ -34,11 +34,11 @@ ENVIRONMENT = {
 _SMALLER = """
 import sys
 if "orchctl.supervisor" in sys.orig_argv:
-    from orchctl.log import events
-    events.EventStore.__init__.__kwdefaults__["segment_bytes"] = 24 << 10
-elif "orchctl.keeper" in sys.orig_argv:
-    from orchctl.keeper import complaints
-    complaints.LIMIT_BYTES = 1 << 10
+    from orchctl.log import event_journal
+    event_journal.EventStore.__init__.__kwdefaults__["segment_bytes"] = 24 << 10
+elif "orchctl.pair" in sys.orig_argv:
+    from orchctl.pair import stderr_log
+    stderr_log.LIMIT_BYTES = 1 << 10
 """
 
 

@@ -95,7 +95,7 @@ def with_zygote(ground: Ground) -> list[str]:
     """As a supervisor: a zygote says who it is, forks a pair, passes a stop on, and hands everything over."""
     lines: list[str] = []
     ours, theirs = _channel()
-    started = ground.start("orchctl.keeper", "--adopt", fds=(theirs.fileno(),))
+    started = ground.start("orchctl.pair", "--adopt", fds=(theirs.fileno(),))
     theirs.close()
     wire = Wire(ours, lines)
     pid = int(wire.hear().split()[1])
@@ -114,7 +114,7 @@ def with_retiring_zygote(ground: Ground) -> list[str]:
     """As a supervisor that is replaced: its zygote tells the next one to go on, and retires when that one serves."""
     lines: list[str] = []
     ours, theirs = _channel()
-    ground.start("orchctl.keeper", "--adopt", fds=(theirs.fileno(),)).wait(DEADLINE_S)
+    ground.start("orchctl.pair", "--adopt", fds=(theirs.fileno(),)).wait(DEADLINE_S)
     theirs.close()
     wire = Wire(ours, lines)
     pid = int(wire.hear().split()[1])
@@ -165,7 +165,7 @@ def with_successor(ground: Ground, verdict: str) -> list[str]:
     lines: list[str] = []
     ours, theirs = _channel()
     _old_session(ground, begun=True)
-    started = ground.start("orchctl.keeper", "--succeed", fds=(theirs.fileno(),))
+    started = ground.start("orchctl.pair", "--succeed", fds=(theirs.fileno(),))
     theirs.close()
     wire = Wire(ours, lines)
     assert wire.hear().startswith("able ")

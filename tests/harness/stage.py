@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from orchctl.keeper import wire
+from orchctl.pair import wire
 from tests.harness.kits import Kit
 from tests.world import DEADLINE_S, World, until
 

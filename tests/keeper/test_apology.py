@@ -9,16 +9,16 @@ import pytest
 
 from orchctl.client.connection import Connection
 from orchctl.errors import SupervisorUnreachable
-from orchctl.keeper import apology
+from orchctl.pair import degraded
 from orchctl.protocol import codec, framing, hello, messages
 
 
 def test_the_apology_is_an_error_of_the_protocol() -> None:
-    (frame,) = framing.Decoder().feed(apology.frame("with status 70"))
+    (frame,) = framing.Decoder().feed(degraded.frame("with status 70"))
     number, message = codec.decode(frame)
     assert number == 0
     assert isinstance(message, messages.Failed)
-    assert codec.encode(0, message) == apology.frame("with status 70")
+    assert codec.encode(0, message) == degraded.frame("with status 70")
     error = codec.error_of(message)
     assert (type(error), error.code) == (SupervisorUnreachable, "degraded")
 
@@ -33,7 +33,7 @@ def test_everybody_at_the_door_gets_it_whether_or_not_they_have_spoken() -> None
             client.connect(f"{folder}/sock")
         clients[0].sendall(b"x" * 100)
         clients[1].close()
-        assert not apology.answer(listener, "by signal 9")
+        assert not degraded.answer(listener, "by signal 9")
         for client in (clients[0], clients[2]):
             with pytest.raises(SupervisorUnreachable, match="does not start: the last one ended by signal 9"):
                 Connection(client)
@@ -59,7 +59,7 @@ def test_the_one_thing_it_can_be_asked_for_is_to_stop_and_leave_the_sessions(
             client.connect(f"{folder}/sock")
             ours = hello.Hello(protocol=hello.PROTOCOL, version="0", pid=1)
             client.sendall(codec.encode_hello(ours) + codec.encode(1, asked))
-            assert apology.answer(listener, "") == stops
+            assert degraded.answer(listener, "") == stops
             assert (client.recv(1 << 16) == b"") == stops
 
 
@@ -72,5 +72,5 @@ def test_garbage_at_the_door_is_answered_as_anything_else() -> None:
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(f"{folder}/sock")
                 client.sendall(said)
-                assert not apology.answer(listener, "")
+                assert not degraded.answer(listener, "")
                 assert b"degraded" in client.recv(1 << 16)

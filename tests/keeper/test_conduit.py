@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.keeper.conduit import Closed, Conduit
 from orchctl.log import segments
 from orchctl.log.disk import RealDisk
 from orchctl.log.segments import PARTS, SMALLEST
 from orchctl.log.writer import SegmentWriter
+from orchctl.pair.output import Closed, Conduit
 from tests.world import DEADLINE_S
 
 PROPERTY = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from orchctl.keeper import wire
-from orchctl.keeper.feed import open_pipe
-from orchctl.keeper.inputs import DATA_BYTES, REMEMBERED, Input, Inputs
-from orchctl.keeper.typist import Typist
+from orchctl.pair import wire
+from orchctl.pair.feed import open_pipe
+from orchctl.pair.input import Typist
+from orchctl.pair.input_queue import DATA_BYTES, REMEMBERED, Input, Inputs
 from tests.world import until
 
 LONG = bytes(range(1, 256)) * 40  # several pieces, and less than a terminal holds

@@ -10,9 +10,9 @@ import subprocess
 import time
 from collections.abc import Iterator
 
-from orchctl.keeper import killing, tree
-from orchctl.keeper.killing import ROUNDS, Killing, members
-from orchctl.keeper.pair import Pair
+from orchctl.pair import kill, tree
+from orchctl.pair.kill import ROUNDS, Killing, members
+from orchctl.pair.shared import Pair
 from tests.world import until
 
 
@@ -76,9 +76,9 @@ def test_a_pause_stops_all_and_ends_for_all() -> None:
         def below() -> list[int]:
             return everybody
 
-        killing.pause(below)
+        kill.pause(below)
         until(lambda: [state(pid) for pid in everybody] == ["T"] * 3)
-        killing.unpause(below)
+        kill.unpause(below)
         until(lambda: "T" not in [state(pid) for pid in everybody])
 
 
@@ -87,11 +87,11 @@ def test_a_pause_stops_what_was_started_while_it_stopped_the_others() -> None:
         everybody = [top, child, grandchild]
         looks = iter([everybody[:1], everybody[:2], everybody, everybody])
         try:
-            killing.pause(lambda: next(looks))
+            kill.pause(lambda: next(looks))
             assert list(looks) == []
             until(lambda: [state(pid) for pid in everybody] == ["T"] * 3)
         finally:
-            killing.unpause(lambda: everybody)
+            kill.unpause(lambda: everybody)
 
 
 def test_a_kill_is_said_once_and_ends_when_force_had_its_time() -> None:
@@ -187,9 +187,9 @@ def test_a_process_is_named_by_its_number_and_its_start() -> None:
     with family() as (top, _, _):
         ticks = tree.start_ticks(top)
         assert ticks > 0
-        fd = killing.open_process(top, ticks)
+        fd = kill.open_process(top, ticks)
         assert fd >= 0
         os.close(fd)
-        assert killing.open_process(top, ticks + 1) == -1
+        assert kill.open_process(top, ticks + 1) == -1
     assert tree.start_ticks(top) == 0
-    assert killing.open_process(top, 0) == -1
+    assert kill.open_process(top, 0) == -1

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchctl.keeper import look, tree
+from orchctl.pair import look, tree
 from tests.world import until
 
 FIELDS = {"front", "name", "image", "child", "output", "local", "reading", "cwd"}

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orchctl.keeper import orphans
 from orchctl.log import journal
+from orchctl.pair import reaper
 
 _REAPER = """
 import os, signal, sys, time
-from orchctl.keeper import orphans, process
+from orchctl.pair import reaper, process
 root = sys.argv[1]
 def fork(work):
     pid = os.fork()
@@ -20,19 +20,19 @@ def fork(work):
         work()
     return pid
 def named():
-    process.set_name(orphans.ZYGOTE)
+    process.set_name(reaper.ZYGOTE)
     os._exit(3)
 own = {fork(lambda: os._exit(5))}
 pids = [fork(lambda: os._exit(7)), fork(lambda: os.kill(os.getpid(), signal.SIGKILL)), fork(named)]
-print(*pids, *sorted(own), *[orphans._look(pid)[1] for pid in pids[:2]])
+print(*pids, *sorted(own), *[reaper._look(pid)[1] for pid in pids[:2]])
 live = fork(signal.pause)
-assert live in orphans.children()
-while set(orphans.children()) != {live}:
-    orphans.reap(root, own)
+assert live in reaper.children()
+while set(reaper.children()) != {live}:
+    reaper.reap(root, own)
 assert not own
 os.kill(live, signal.SIGTERM)
 os.waitpid(live, 0)
-orphans.reap(root, own)
+reaper.reap(root, own)
 """
 
 
@@ -50,18 +50,18 @@ def test_only_the_ends_of_orphans_are_written_down_with_what_names_them_for_ever
 
 
 def test_a_file_over_its_limit_is_emptied_and_a_shorter_one_is_not(tmp_path: Path) -> None:
-    orphans.forget_old(str(tmp_path))
+    reaper.forget_old(str(tmp_path))
     path = tmp_path / "orphans.jnl"
-    path.write_bytes(b"x" * orphans.LIMIT_BYTES)
-    orphans.forget_old(str(tmp_path))
-    assert path.stat().st_size == orphans.LIMIT_BYTES
-    path.write_bytes(b"x" * (orphans.LIMIT_BYTES + 1))
-    orphans.forget_old(str(tmp_path))
+    path.write_bytes(b"x" * reaper.LIMIT_BYTES)
+    reaper.forget_old(str(tmp_path))
+    assert path.stat().st_size == reaper.LIMIT_BYTES
+    path.write_bytes(b"x" * (reaper.LIMIT_BYTES + 1))
+    reaper.forget_old(str(tmp_path))
     assert path.stat().st_size == 0
 
 
 def test_a_process_that_is_gone_has_no_name() -> None:
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    assert orphans._look(child.pid) == ("", 0)
-    assert orphans._look(os.getpid())[1] > 0
+    assert reaper._look(child.pid) == ("", 0)
+    assert reaper._look(os.getpid())[1] > 0

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.keeper.owner import clear_up
-from orchctl.keeper.tree import start_ticks
+from orchctl.pair.owner import clear_up
+from orchctl.pair.tree import start_ticks
 from orchctl.session import layout, owner
 
 

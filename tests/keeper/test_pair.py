@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.keeper.pair import Pair
 from orchctl.log import journal
+from orchctl.pair.shared import Pair
 
 CHILD, TICKS = 4711, 99
 STARTED, EXIT, LOST = {"type": "started"}, {"type": "exit", "status": 0}, {"type": "lost"}

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from orchctl.keeper import syscalls
+from orchctl.pair import syscalls
 from tests.world import until
 
 AARCH64 = {  # of the generic table, which that machine uses

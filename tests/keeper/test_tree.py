@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from orchctl.keeper import tree
+from orchctl.pair import tree
 from tests.needs import needs
 
 _NAMED = """
 import sys
-from orchctl.keeper import process
+from orchctl.pair import process
 process.set_name(sys.argv[1])
 print(flush=True)
 sys.stdin.read()
@@ -24,11 +24,12 @@ sys.stdin.read()
 @pytest.mark.parametrize(
     ("name", "words", "daemon"),
     [
+        (tree.ZYGOTE, ["-m", "orchctl.pair", "/state"], True),
         (tree.ZYGOTE, ["-m", "orchctl.keeper", "/state"], True),
-        ("orchctl-keeper", ["-m", "orchctl.keeper", "/state"], False),
+        ("orchctl-keeper", ["-m", "orchctl.pair", "/state"], False),
         (tree.ZYGOTE, ["/state"], False),
     ],
-    ids=["a zygote", "a keeper", "a name alone"],
+    ids=["a zygote", "an older zygote", "a keeper", "a name alone"],
 )
 def test_a_zygote_is_told_by_its_name_and_by_how_it_was_started(name: str, words: list[str], daemon: bool) -> None:
     argv = [sys.executable, "-c", _NAMED, name, *words]
@@ -42,7 +43,7 @@ def test_a_zygote_is_told_by_its_name_and_by_how_it_was_started(name: str, words
 
 _REUSED = """
 import os, signal, subprocess, sys
-from orchctl.keeper import tree
+from orchctl.pair import tree
 def sleeper():
     return subprocess.Popen(["sleep", "1000"])
 first = sleeper()
@@ -74,7 +75,7 @@ def test_a_stranger_that_has_got_the_number_of_a_process_meanwhile_is_not_signal
 
 _LOOK = """
 import os, subprocess, sys
-from orchctl.keeper import tree
+from orchctl.pair import tree
 own = [subprocess.Popen(["sleep", "1000"]) for _ in range(3)]
 seen = []
 sys.addaudithook(lambda name, args: seen.append((name, args[0])) if name in ("open", "os.listdir") else None)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.keeper import wire
-from orchctl.keeper.typist import CANONICAL_LIMIT_BYTES, PATIENCE_S, Typist
+from orchctl.pair import wire
+from orchctl.pair.input import CANONICAL_LIMIT_BYTES, PATIENCE_S, Typist
 from tests.world import DEADLINE_S, until
 
 PROPERTY = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])

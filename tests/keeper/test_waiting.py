@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.keeper import syscalls, waiting
-from orchctl.keeper.pair import Pair
+from orchctl.pair import input_wait, syscalls
+from orchctl.pair.shared import Pair
 from tests.needs import needs
 from tests.world import until
 
@@ -31,7 +31,7 @@ class Seen:
     shared: Pair
 
     def look(self) -> dict[str, Any]:
-        return waiting.seen(self.shared, leave_out=0)
+        return input_wait.seen(self.shared, leave_out=0)
 
     def kernel(self) -> str:
         return str(self.look()["kernel"])
@@ -64,7 +64,7 @@ def on_terminal(*argv: str, user: int | None = None) -> Iterator[Seen]:
         try:
             yield seen
         finally:
-            for pid in waiting._members(seen.shared, 0):
+            for pid in input_wait._members(seen.shared, 0):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             os.close(master)
@@ -123,7 +123,7 @@ def test_whoever_reads_the_terminal_counts_wherever_it_is() -> None:
 
 def test_a_job_in_the_background_reads_nothing() -> None:
     with on_terminal("bash", "-c", "set -m; cat & sleep 1000; :") as seen:
-        until(lambda: len(waiting._members(seen.shared, 0)) == 3)
+        until(lambda: len(input_wait._members(seen.shared, 0)) == 3)
         assert not seen.becomes("no")["own"]
 
 
@@ -169,10 +169,10 @@ def test_a_program_without_a_terminal_reads_its_pipe() -> None:
         seen = Seen(_pair(ours, program.pid, terminal=False))
         told = seen.becomes("reads")
         assert (told["own"], told["local"]) == (False, None)
-        os.kill(waiting._members(seen.shared, 0)[-1], signal.SIGSTOP)
+        os.kill(input_wait._members(seen.shared, 0)[-1], signal.SIGSTOP)
         os.write(ours, b"pending")
         assert seen.kernel() in ("no", "unknown")
-        os.kill(waiting._members(seen.shared, 0)[-1], signal.SIGCONT)
+        os.kill(input_wait._members(seen.shared, 0)[-1], signal.SIGCONT)
         seen.becomes("reads")
         os.close(ours)
         until(lambda: _calls(program.pid) == "clock_nanosleep")

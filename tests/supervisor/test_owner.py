@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from orchctl.keeper.tree import start_ticks
+from orchctl.pair.tree import start_ticks
 from orchctl.session import owner
 from orchctl.supervisor.owner import _end_of
 from tests.keeper.test_owner import thread  # noqa: F401

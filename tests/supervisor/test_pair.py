@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchctl.errors import Conflict
-from orchctl.keeper import wire
+from orchctl.pair import wire
 from orchctl.session import layout
 from orchctl.supervisor.pair import PairLink
 

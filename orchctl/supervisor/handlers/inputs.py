@@ -8,7 +8,7 @@ import hashlib
 import signal
 
 from orchctl.errors import BadInput, Conflict, NoSuchSession
-from orchctl.keeper import wire
+from orchctl.pair import wire
 from orchctl.protocol import messages
 from orchctl.session.lease_state import NAME_DIGITS, key_of
 from orchctl.supervisor.app import Supervisor

@@ -7,7 +7,7 @@ import contextlib
 import signal
 
 from orchctl.errors import BadInput, Conflict
-from orchctl.keeper.tree import lives
+from orchctl.pair.tree import lives
 from orchctl.protocol import messages
 from orchctl.session.supervisor import KillReport
 from orchctl.supervisor.app import Supervisor

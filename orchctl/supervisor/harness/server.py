@@ -16,10 +16,10 @@ from typing import Any
 
 from orchctl.agents.interface import Harness, Profile, Server
 from orchctl.errors import Conflict
-from orchctl.keeper import wire
 from orchctl.log.disk import REAL
 from orchctl.log.reader import OutputLog
 from orchctl.log.writer import SegmentWriter
+from orchctl.pair import wire
 from orchctl.session import layout
 from orchctl.session.happening import Happening, NeedsInput
 from orchctl.supervisor.guard import guarded

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from orchctl.agents.interface import Harness, Opening, Profile
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.keeper.complaints import last_words
 from orchctl.log.conversations import put_server, read_server
 from orchctl.log.session_files import Spec
+from orchctl.pair.stderr_log import last_words
 from orchctl.plain import to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Permission

@@ -6,7 +6,7 @@ import os
 import termios
 from typing import Any
 
-from orchctl.keeper import syscalls
+from orchctl.pair import syscalls
 
 # Of /proc/PID/stat, counted from the state on. The stack lies elsewhere in every program that is started.
 _STACK_FIELD = 25

@@ -19,7 +19,7 @@ import os
 import struct
 import termios
 
-from orchctl.keeper.inputs import Input, Inputs
+from orchctl.pair.input_queue import Input, Inputs
 
 PIECE_BYTES = 4096  # a page, which is all that the pipe holds
 _NOT_TO_BE_HAD = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)

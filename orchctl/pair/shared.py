@@ -14,10 +14,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchctl.keeper.footing import bind_again, identity
-from orchctl.keeper.inputs import Inputs
-from orchctl.keeper.typed import Typed
 from orchctl.log import journal
+from orchctl.pair.daemon_io import bind_again, identity
+from orchctl.pair.input_queue import Inputs
+from orchctl.pair.typed import Typed
 from orchctl.session import layout
 
 # keeper → mover

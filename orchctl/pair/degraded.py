@@ -13,7 +13,7 @@ import select
 import socket
 import struct
 
-from orchctl.keeper.audience import peer_uid
+from orchctl.pair.connections import peer_uid
 
 HEAR_S = 2.0  # a client speaks as soon as it is connected; on a busy machine that is not at once
 _HEAR_BYTES = 1 << 16

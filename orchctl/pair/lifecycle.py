@@ -13,14 +13,15 @@ import sys
 import time
 from dataclasses import replace
 
-from orchctl.keeper import child, feed, killing, pair, plan, process, tree
-from orchctl.keeper.audience import hello
-from orchctl.keeper.footing import follow_log, identity
-from orchctl.keeper.keeper import AGAIN_S, BecomeMover, Keeper
-from orchctl.keeper.limits import Limits
-from orchctl.keeper.mover import Mover, Orphaned
-from orchctl.keeper.pair import Pair
 from orchctl.log import journal, segments
+from orchctl.pair import child, feed, kill, process, spec, tree
+from orchctl.pair import shared as pair
+from orchctl.pair.connections import hello
+from orchctl.pair.daemon_io import follow_log, identity
+from orchctl.pair.keeper import AGAIN_S, BecomeMover, Keeper
+from orchctl.pair.limits import Limits
+from orchctl.pair.mover import Mover, Orphaned
+from orchctl.pair.shared import Pair
 from orchctl.session import layout
 
 _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE, signal.SIGTSTP)
@@ -35,7 +36,7 @@ def begin(folder: str, listener: socket.socket, first: socket.socket) -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         process.set_name("orchctl-keeper")
         process.become_subreaper()
-        what = plan.read(folder)
+        what = spec.read(folder)
         shared = _start(folder, listener, first, what)
         if shared is not None:
             _live(shared, Limits(what), first)
@@ -47,7 +48,7 @@ def begin(folder: str, listener: socket.socket, first: socket.socket) -> None:
         os._exit(1)
 
 
-def _start(folder: str, listener: socket.socket, first: socket.socket, what: plan.Plan) -> Pair | None:
+def _start(folder: str, listener: socket.socket, first: socket.socket, what: spec.Plan) -> Pair | None:
     made = os.O_CREAT | os.O_CLOEXEC
     log = os.open(f"{folder}/{layout.JOURNAL}", os.O_WRONLY | os.O_APPEND | made, 0o600)
     pair.reserve(log)
@@ -71,7 +72,7 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: pla
         return None
     for fd in {*theirs} | ({stdin} if stdin is not None else set()):
         os.close(fd)
-    shared.pidfd = killing.open_process(shared.child, 0)
+    shared.pidfd = kill.open_process(shared.child, 0)
     shared.ticks = tree.start_ticks(shared.child)
     name = os.path.basename(folder)
     told = {"pid": shared.child, "ticks": shared.ticks, "keeper": shared.keeper, "run": run, "session": name}
@@ -92,21 +93,21 @@ def _next_run(folder: str) -> tuple[int, int, tuple[int, int] | None]:
     return 1 + sum(record["type"] == "started" for record in records), end, sizes[-1] if sizes else None
 
 
-def _own_stdin(what: plan.Plan, first: socket.socket, run: int) -> int | None:
+def _own_stdin(what: spec.Plan, first: socket.socket, run: int) -> int | None:
     """The program's stdin, where that is neither its terminal nor a pipe of ours.
 
     One that was handed over lies on the first connection since before this process was forked, and is of use to
     the first run alone: later ones would find what the first one left of it.
     """
-    if what.stdin == plan.HANDED and run == 1:
+    if what.stdin == spec.HANDED and run == 1:
         _, handed, _, _ = socket.recv_fds(first, 1, 1)
         for fd in handed:
             os.set_inheritable(fd, False)  # the program gets a copy, and nothing besides
         return handed[0] if handed else child.open_null(os.O_RDONLY)
-    return None if what.stdin == plan.OPEN else child.open_null(os.O_RDONLY)
+    return None if what.stdin == spec.OPEN else child.open_null(os.O_RDONLY)
 
 
-def _ends(what: plan.Plan, own_stdin: int | None) -> tuple[int, dict[int, int], int, tuple[int, int, int]]:
+def _ends(what: spec.Plan, own_stdin: int | None) -> tuple[int, dict[int, int], int, tuple[int, int, int]]:
     """Where to type, what to read as which stream, what to read apart, and the program's own ends."""
     if what.terminal:
         master, slave = child.open_terminal(what.cols, what.rows, echo=what.echo)

@@ -16,10 +16,11 @@ import signal
 import socket
 import time
 
-from orchctl.keeper import exec_pipes, killing, pair, tree, waiting, wire
-from orchctl.keeper.killing import Killing
-from orchctl.keeper.limits import GRACE_S, Limits
-from orchctl.keeper.pair import Pair
+from orchctl.pair import exec_pipes, input_wait, kill, tree, wire
+from orchctl.pair import shared as pair
+from orchctl.pair.kill import Killing
+from orchctl.pair.limits import GRACE_S, Limits
+from orchctl.pair.shared import Pair
 
 AGAIN_S = 0.25  # a disk that takes no record is asked again this often
 ORPHAN_S = 5.0  # how long the zygote may take to say how a program ended
@@ -147,16 +148,18 @@ class Keeper:
             elif kind == pair.IDLE and self._ended_at is None:
                 self._killing.begin(GRACE_S, "idle-timeout")
             elif kind == pair.ASKED_TO_PAUSE:
-                killing.pause(self._below)
+                kill.pause(self._below)
                 self._record("paused")
             elif kind == pair.ASKED_TO_GO_ON:
-                killing.unpause(self._below)
+                kill.unpause(self._below)
                 self._record("unpaused")
             elif kind == pair.ASKED_TO_END_INPUT:
                 self._pair.end_input()
                 self._tell(pair.INPUT_ENDED)
             elif kind == pair.ASKED_IF_WAITING:
-                seen = waiting.seen(self._pair, leave_out=self._mover) if self._ended_at is None else waiting.NOTHING
+                seen = (
+                    input_wait.seen(self._pair, leave_out=self._mover) if self._ended_at is None else input_wait.NOTHING
+                )
                 self._tell(pair.WAITS, payload + json.dumps(seen).encode("ascii"))
             elif kind in (pair.HOLD_PIPES, pair.PIPES_OVER, pair.PIPES_CLOSED):
                 held = exec_pipes.hold(self._pair, kind, payload)
@@ -226,4 +229,4 @@ class Keeper:
             self._tell(pair.FINISH)
 
     def _below(self) -> list[int]:
-        return killing.members(self._pair, leave_out=self._mover)
+        return kill.members(self._pair, leave_out=self._mover)

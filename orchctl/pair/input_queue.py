@@ -20,7 +20,7 @@ import struct
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from orchctl.keeper import wire
+from orchctl.pair import wire
 
 SLOTS = 512
 REMEMBERED = 256  # receipts kept for askers that lost theirs

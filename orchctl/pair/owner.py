@@ -7,7 +7,7 @@ import errno
 import os
 import select
 
-from orchctl.keeper.tree import start_ticks
+from orchctl.pair.tree import start_ticks
 from orchctl.session import layout, owner
 
 # What pidfd_open says of a number that nobody has, or that is by now a thread's of another process: kernels differ

@@ -25,9 +25,10 @@ import struct
 import termios
 from collections.abc import Callable
 
-from orchctl.keeper import pair, wire
-from orchctl.keeper.audience import Host
-from orchctl.keeper.pair import ExecPipes, Pair
+from orchctl.pair import shared as pair
+from orchctl.pair import wire
+from orchctl.pair.connections import Host
+from orchctl.pair.shared import ExecPipes, Pair
 from orchctl.session import layout
 
 PIECE_BYTES = 1 << 16

@@ -5,8 +5,8 @@ It is noted in `run.jnl`, so that the next mover starts with it, whichever proce
 
 from __future__ import annotations
 
-from orchctl.keeper.pair import Pair
 from orchctl.log import journal
+from orchctl.pair.shared import Pair
 from orchctl.session import layout
 
 

@@ -16,18 +16,19 @@ import socket
 import time
 from collections.abc import Callable
 
-from orchctl.keeper import child, killing, look, pair, plan, wire
-from orchctl.keeper.audience import Audience, hello, received
-from orchctl.keeper.complaints import Complaints
-from orchctl.keeper.conduit import Closed, Conduit, PipesConduit
-from orchctl.keeper.exec_pipes import Drains
-from orchctl.keeper.pair import Pair
-from orchctl.keeper.typed import readable
-from orchctl.keeper.typist import Typist
 from orchctl.log.disk import REAL
 from orchctl.log.holds import Holds
 from orchctl.log.time_writer import Clockwork
 from orchctl.log.writer import SegmentWriter
+from orchctl.pair import child, kill, look, spec, wire
+from orchctl.pair import shared as pair
+from orchctl.pair.connections import Audience, hello, received
+from orchctl.pair.exec_pipes import Drains
+from orchctl.pair.input import Typist
+from orchctl.pair.output import Closed, Conduit, PipesConduit
+from orchctl.pair.shared import Pair
+from orchctl.pair.stderr_log import Complaints
+from orchctl.pair.typed import readable
 from orchctl.session import layout
 
 QUIET_S = 0.2  # no byte for so long after the program's end: what still holds the terminal is silent
@@ -396,12 +397,12 @@ class Mover:
 
     def _left(self, fd: int, _: bytes) -> None:
         """What runs besides the program."""
-        left = [pid for pid in killing.members(self._pair, leave_out=os.getpid()) if pid != self._pair.child]
+        left = [pid for pid in kill.members(self._pair, leave_out=os.getpid()) if pid != self._pair.child]
         self._audience.send(fd, wire.frame(wire.LEFT, json.dumps(left).encode("ascii")))
 
     def _keep_environment(self, fd: int, _: bytes) -> None:
         with contextlib.suppress(OSError):  # then the next run has that of whoever asks for it
-            plan.keep_environment(self._pair.folder, self._pair.env)
+            spec.keep_environment(self._pair.folder, self._pair.env)
         self._audience.send(fd, wire.frame(wire.KEPT))
 
     def _hold(self, fd: int, payload: bytes) -> None:
@@ -442,7 +443,7 @@ class Mover:
             child.set_echo(self._pair.master, on=bool(*wire.NUMBER.unpack(payload)))
 
     def _sweep(self, fd: int, payload: bytes) -> None:
-        count = killing.sweep(self._pair, *wire.SWEEPING.unpack(payload), leave_out=os.getpid())
+        count = kill.sweep(self._pair, *wire.SWEEPING.unpack(payload), leave_out=os.getpid())
         self._audience.send(fd, wire.frame(wire.SWEPT, wire.NUMBER.pack(count)))
 
     def _receipt(self, fd: int, receipt: bytes) -> None:
@@ -458,7 +459,7 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.INPUT: Mover._type,
     wire.WATCH: Mover._watch,
     wire.RESIZE: Mover._resize,
-    wire.SIGNAL: lambda mover, _, payload: killing.signal_foreground(mover._pair, *wire.NUMBER.unpack(payload)),
+    wire.SIGNAL: lambda mover, _, payload: kill.signal_foreground(mover._pair, *wire.NUMBER.unpack(payload)),
     wire.KILL: lambda mover, _, payload: mover._tell_keeper(pair.ASKED_TO_KILL, payload),
     wire.LOOK: Mover._look,
     wire.SWEEP: Mover._sweep,
@@ -466,7 +467,7 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.TRIM: Mover._keep_no_more,
     wire.ROLL: Mover._roll,
     wire.PAUSE: Mover._pause,
-    wire.SIGNAL_PROGRAM: lambda mover, _, payload: killing.signal_program(mover._pair, *wire.NUMBER.unpack(payload)),
+    wire.SIGNAL_PROGRAM: lambda mover, _, payload: kill.signal_program(mover._pair, *wire.NUMBER.unpack(payload)),
     wire.WHO_IS_LEFT: Mover._left,
     wire.KEEP_ENVIRONMENT: Mover._keep_environment,
     wire.DOES_IT_WAIT: Mover._does_it_wait,

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchctl.keeper import doors, killing, syscalls, tree
-from orchctl.keeper.doors import Door
-from orchctl.keeper.pair import Pair
+from orchctl.pair import doors, kill, syscalls, tree
+from orchctl.pair.doors import Door
+from orchctl.pair.shared import Pair
 
 TRIES = 4  # what changed under our eyes is looked at again
 THREADS = 2000  # more are not looked at, lest the keeper has no time for its own work
@@ -160,7 +160,7 @@ def _kind(pid: int, name: str, arguments: list[int], door: Door) -> str:
 def _members(shared: Pair, leave_out: int) -> list[int]:
     """The session's processes; after a keeper was killed, those that can still be told."""
     if not shared.parent:
-        return sorted(killing.members(shared, leave_out=leave_out))
+        return sorted(kill.members(shared, leave_out=leave_out))
     found, waiting = list[int](), _children(shared.keeper)
     while waiting:
         pid = waiting.pop()

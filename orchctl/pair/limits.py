@@ -5,8 +5,8 @@ from __future__ import annotations
 import select
 import time
 
-from orchctl.keeper.killing import open_process
-from orchctl.keeper.plan import Plan
+from orchctl.pair.kill import open_process
+from orchctl.pair.spec import Plan
 
 GRACE_S = 5.0
 

@@ -9,8 +9,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from orchctl.keeper import tree
-from orchctl.keeper.pair import Pair
+from orchctl.pair import tree
+from orchctl.pair.shared import Pair
 
 AGAIN_S = 0.1  # new children may be born while the old ones are killed
 ROUNDS = 20  # what two seconds of SIGKILL did not end is a survivor, and is named

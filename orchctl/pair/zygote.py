@@ -21,11 +21,11 @@ import socket
 import sys
 import time
 
-from orchctl.core.backoff import Backoff
-from orchctl.keeper import apology, life, orphans
-from orchctl.keeper.audience import received
-from orchctl.keeper.footing import Door, bind, own_stdio, say
-from orchctl.keeper.pair import BACKLOG
+from orchctl.pair import degraded, lifecycle, reaper
+from orchctl.pair.backoff import Backoff
+from orchctl.pair.connections import received
+from orchctl.pair.daemon_io import Door, bind, own_stdio, say
+from orchctl.pair.shared import BACKLOG
 from orchctl.session import layout
 
 FEATURES = b"stdin"  # what keepers of ours can that the first ones could not: a stdin of another kind than `open`
@@ -82,8 +82,8 @@ class Zygote:
     def _over(self) -> bool:
         if self._door is not None:
             return self._stopping and self._channel is None and not self._handed_over
-        names = orphans.children().values()
-        return not (names if self._foreground else [name for name in names if name != orphans.ZYGOTE])
+        names = reaper.children().values()
+        return not (names if self._foreground else [name for name in names if name != reaper.ZYGOTE])
 
     def _wait(self) -> None:
         poll = select.poll()
@@ -101,7 +101,7 @@ class Zygote:
             self._hear()
         if self._trial is not None and self._trial.fileno() in fds:
             self._hear_verdict()
-        if listener is not None and listener.fileno() in fds and apology.answer(listener, self._how):
+        if listener is not None and listener.fileno() in fds and degraded.answer(listener, self._how):
             self._stop()
         if successor is not None and successor.fileno() in fds:
             self._hear_successor(successor)
@@ -268,7 +268,7 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             self._leave()
-            life.begin(folder, listener, first)
+            lifecycle.begin(folder, listener, first)
         self._own.add(pid)
         listener.close()
         first.close()
@@ -289,7 +289,7 @@ class Zygote:
         numbers = b""
         with contextlib.suppress(BlockingIOError):
             numbers = os.read(self._woken, 4096)
-        ended = orphans.reap(self._root, self._own)
+        ended = reaper.reap(self._root, self._own)
         self._how = ended.get(self._supervisor, self._how)
         if signal.SIGTERM in numbers or signal.SIGINT in numbers:
             self._stop()
@@ -307,8 +307,8 @@ class Zygote:
 
     def _pass_on(self) -> None:
         """Retired: who waits for our end means the one that took over."""
-        for pid, name in orphans.children().items():
-            if name == orphans.ZYGOTE and self._foreground:
+        for pid, name in reaper.children().items():
+            if name == reaper.ZYGOTE and self._foreground:
                 os.kill(pid, signal.SIGTERM)
 
 
@@ -323,5 +323,5 @@ def _exec_supervisor(root: str, fds: list[int], *, on_trial: bool) -> None:
         argv = [sys.executable, "-P", "-m", "orchctl.supervisor", root, *map(str, fds)]
         os.execv(sys.executable, argv + (["trial"] if on_trial else []))
     finally:
-        life.complain()
+        lifecycle.complain()
         os._exit(1)

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 ZYGOTE = "orchctl-zygote"
 _NAME = f"{ZYGOTE}\n".encode()
-_MODULE = b"\0-m\0orchctl.keeper\0"  # as it was started; what it runs, `exe`, only root can see
+# as it was started, by this version or an older one; what it runs, `exe`, only root can see
+_MODULES = (b"\0-m\0orchctl.pair\0", b"\0-m\0orchctl.keeper\0")
 _TICKS = 19  # of /proc/PID/stat, counted from the state on: when it started
 _started: dict[int, int] = {}  # when those that the last walk saw were started
 
@@ -92,7 +93,8 @@ def is_daemon(pid: int) -> bool:
     """Whether it is a zygote: one that was started from inside a session is below it, and still nothing of it."""
     try:
         with open(f"/proc/{pid}/comm", "rb") as name, open(f"/proc/{pid}/cmdline", "rb") as words:
-            return name.read() == _NAME and _MODULE in words.read()
+            started = words.read()
+            return name.read() == _NAME and any(module in started for module in _MODULES)
     except OSError:
         return False
 

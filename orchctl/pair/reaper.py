@@ -9,8 +9,8 @@ import contextlib
 import os
 import time
 
-from orchctl.keeper import tree
 from orchctl.log import journal
+from orchctl.pair import tree
 from orchctl.session import layout
 
 ZYGOTE = tree.ZYGOTE

@@ -10,9 +10,9 @@ import signal
 import socket
 import sys
 
-from orchctl.keeper import orphans, owner, process
-from orchctl.keeper.footing import Door, bind, own_stdio, roll_log, say
-from orchctl.keeper.zygote import Zygote
+from orchctl.pair import owner, process, reaper
+from orchctl.pair.daemon_io import Door, bind, own_stdio, roll_log, say
+from orchctl.pair.zygote import Zygote
 
 SOCKET, SOCKET_ASIDE = "supervisor.sock", "supervisor.sock.idle"
 BACKLOG = 512  # fifty clients at once must not be told to come again
@@ -37,10 +37,10 @@ def main() -> None:
         roll_log(root)
         _become_daemon(root, kept, forked=bool(succeeding))  # its parent is the one that judges it
     process.take_limits()
-    process.set_name(orphans.ZYGOTE)
+    process.set_name(reaper.ZYGOTE)
     process.become_subreaper()
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    orphans.forget_old(root)
+    reaper.forget_old(root)
     held = adopted or succeeding
     door = Door(socket.socket(fileno=held[0]), held[1]) if held else _fresh(root, ready)
     zygote = Zygote(root, door, foreground=foreground)

@@ -9,8 +9,8 @@ import struct
 from collections.abc import Callable
 from typing import Protocol
 
-from orchctl.keeper import wire
-from orchctl.keeper.pair import Pair
+from orchctl.pair import wire
+from orchctl.pair.shared import Pair
 
 HEAR_BYTES = 1 << 16
 _PEER = struct.Struct("3i")

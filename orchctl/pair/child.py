@@ -17,7 +17,7 @@ import termios
 from collections.abc import Iterator
 from typing import Any
 
-from orchctl.keeper.plan import Plan
+from orchctl.pair.spec import Plan
 
 _SIGNALS = [int(number) for number in signal.valid_signals() if number not in (signal.SIGKILL, signal.SIGSTOP)]
 _LIMITS = {name: getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}

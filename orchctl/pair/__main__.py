@@ -1,0 +1,5 @@
+"""`python -P -m orchctl.pair`: the zygote, as the client starts it."""
+
+from orchctl.pair.daemon import main
+
+main()
