@@ -1,0 +1,5 @@
+"""See `backends`."""
+
+from orchctl.backends.bridge import harness
+
+HARNESS = harness("claude")

@@ -1,0 +1,1 @@
+"""Entry points of processes of older versions, which start checks and workers by these names. For one release."""

@@ -1,0 +1,1 @@
+"""Entry point of processes of older versions, which start workers by this name. For one release."""
