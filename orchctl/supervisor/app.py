@@ -8,9 +8,9 @@ from dataclasses import field
 from orchctl.lazy_dataclass import dataclass
 from orchctl.paths import Root
 from orchctl.standing import of_this_process
-from orchctl.supervisor.house import House
+from orchctl.supervisor.context import House
 from orchctl.supervisor.registry import Registry
-from orchctl.supervisor.screening import Screening
+from orchctl.supervisor.screen import Screening
 from orchctl.supervisor.zygote import ZygoteLink
 
 

@@ -10,7 +10,7 @@ from orchctl.log.session_files import Spec
 from orchctl.session import limits
 from orchctl.session.limit_values import IDLE, TIME
 from orchctl.supervisor.archive import Archive
-from orchctl.supervisor.house import House
+from orchctl.supervisor.context import House
 from orchctl.supervisor.session import SupervisedSession
 
 

@@ -19,15 +19,15 @@ from orchctl.log.event_journal import EventStore
 from orchctl.log.session_files import SessionStore
 from orchctl.pair import process
 from orchctl.paths import Root
-from orchctl.supervisor import failpoints, idle, owner, restart
+from orchctl.supervisor import failpoints, lifetime, owner, restart
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.configuration import Configuration
-from orchctl.supervisor.house import House
+from orchctl.supervisor.context import House
+from orchctl.supervisor.events import Teller
+from orchctl.supervisor.maintenance import Upkeep
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.server import Server
-from orchctl.supervisor.telling import Teller
-from orchctl.supervisor.upkeep import Upkeep
 from orchctl.supervisor.zygote import ZygoteLink, adopt_fds
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def main() -> None:
         if not zygote.wait_for_go():
             os._exit(1)
         failpoints.pass_by(root.path, "succeed")
-    idle.reopen(root)
+    lifetime.reopen(root)
     asyncio.run(_run(root, listener, zygote, Waiting(ready, b"up\n" if on_trial else b"ready\n")))
     os._exit(0)
 
@@ -88,7 +88,7 @@ async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, waiting:
             server = Server(app, listener, tasks)
             server.open()
             tasks.create_task(Upkeep(app).run())
-            tasks.create_task(idle.Idleness(app, server).run())
+            tasks.create_task(lifetime.Idleness(app, server).run())
             tasks.create_task(owner.watch(app))
             zygote.say("ready")
             waiting.tell()

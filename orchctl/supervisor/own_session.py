@@ -16,7 +16,7 @@ from orchctl.supervisor.ancestry import descends_from, told_below
 
 if TYPE_CHECKING:
     from orchctl.supervisor.app import Supervisor
-    from orchctl.supervisor.call import Call
+    from orchctl.supervisor.request import Call
     from orchctl.supervisor.session import SupervisedSession
 
 

@@ -20,16 +20,16 @@ from orchctl.session import selection as choosing
 from orchctl.session.model import Session, State
 from orchctl.session.selected import Selection
 from orchctl.supervisor import shell_start
+from orchctl.supervisor.agents.conversation import Talk
+from orchctl.supervisor.agents.sessions import Lives
 from orchctl.supervisor.archive import Archive
-from orchctl.supervisor.asked import checked, start_error, with_stdin
+from orchctl.supervisor.context import House
 from orchctl.supervisor.descriptors import close, copy
 from orchctl.supervisor.guard import carried_through, guarded
-from orchctl.supervisor.harness.lives import Lives
-from orchctl.supervisor.harness.talk import Talk
-from orchctl.supervisor.house import House
 from orchctl.supervisor.limits import LimitGuard
 from orchctl.supervisor.salvage import salvaged
 from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.spawn import checked, start_error, with_stdin
 from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)

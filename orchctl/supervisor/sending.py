@@ -5,8 +5,8 @@ from __future__ import annotations
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.protocol.framing import DATA_LIMIT_BYTES
-from orchctl.supervisor.call import Call
 from orchctl.supervisor.flow import Flow
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
 

@@ -26,11 +26,11 @@ from orchctl.errors import (
 from orchctl.protocol import codec, framing, hello, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
 from orchctl.supervisor.descriptors import DescriptorSocket, close
 from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.handlers import HANDLERS
+from orchctl.supervisor.request import Call
 from orchctl.version import VERSION
 
 log = logging.getLogger(__name__)

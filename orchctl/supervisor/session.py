@@ -22,12 +22,12 @@ from orchctl.log.typed import TypedLog
 from orchctl.session import layout, restarting
 from orchctl.session.model import Output, Session, State
 from orchctl.session.run import Run
-from orchctl.supervisor.commands import Commands
+from orchctl.supervisor.agents.conversation import Talk
+from orchctl.supervisor.change import News
+from orchctl.supervisor.context import House
+from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.guard import guarded
-from orchctl.supervisor.harness.talk import Talk
-from orchctl.supervisor.house import House
-from orchctl.supervisor.leases import Leases
-from orchctl.supervisor.news import News
+from orchctl.supervisor.lease import Leases
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.readers import Readers
 from orchctl.supervisor.safety import Safety

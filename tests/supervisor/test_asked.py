@@ -9,7 +9,7 @@ import pytest
 
 from orchctl.errors import OrchctlError
 from orchctl.protocol.messages import SpawnSession
-from orchctl.supervisor.asked import with_stdin
+from orchctl.supervisor.spawn import with_stdin
 from orchctl.supervisor.zygote import FEATURES_S, ZygoteLink
 
 

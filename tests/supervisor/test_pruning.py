@@ -13,7 +13,7 @@ from orchctl.log import segments
 from orchctl.log.session_files import SessionStore
 from orchctl.protocol.messages import Prune, Pruned
 from orchctl.session import layout
-from orchctl.supervisor.pruning import Pruning
+from orchctl.supervisor.prune import Pruning
 
 DAY_S = 86400.0
 

@@ -14,7 +14,7 @@ from orchctl.log.disk import RealDisk
 from orchctl.log.reader import OutputLog
 from orchctl.session import layout
 from orchctl.supervisor import safety
-from orchctl.supervisor.call import Call
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.safety import Safety
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession

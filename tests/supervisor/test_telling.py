@@ -7,7 +7,7 @@ from pathlib import Path
 from orchctl.log.disk import REAL
 from orchctl.log.event_journal import EventStore
 from orchctl.log.event_reader import EventReader
-from orchctl.supervisor.telling import Teller
+from orchctl.supervisor.events import Teller
 
 
 def test_events_that_are_dropped_are_told_of_with_their_range(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from orchctl.agents.interface import Reply
 from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session.agent import HarnessStatus, Pending, Profile, ServerStatus
+from orchctl.supervisor.agents import programs
+from orchctl.supervisor.agents.conversation import Talk
+from orchctl.supervisor.agents.server import HeldServer
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.harness import programs
-from orchctl.supervisor.harness.server import HeldServer
-from orchctl.supervisor.harness.talk import Talk
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
 LEFT_S = 2.0

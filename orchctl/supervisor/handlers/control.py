@@ -11,8 +11,8 @@ from orchctl.protocol import messages
 from orchctl.session import environment
 from orchctl.session.lease_state import key_of
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers.kills import end_all
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.unpaired import no_terminal
 

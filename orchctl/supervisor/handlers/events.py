@@ -17,10 +17,10 @@ from orchctl.session import manager, selection, selector
 from orchctl.session.selected import Selection
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.news import either
+from orchctl.supervisor.change import either
 from orchctl.supervisor.output_events import OUTPUT, OutputEvents, begin_at
 from orchctl.supervisor.paging import gathered
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
 PAGE = 500  # events read at once

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.pruning import Pruning
+from orchctl.supervisor.prune import Pruning
+from orchctl.supervisor.request import Call
 
 NAMED = 100  # sessions in the event about a prune
 

@@ -11,7 +11,7 @@ from orchctl.pair.tree import lives
 from orchctl.protocol import messages
 from orchctl.session.supervisor import KillReport
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
 GRACE_LIMIT_S = 86400.0

@@ -6,7 +6,7 @@ from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.protocol import messages
 from orchctl.session import selection, selector
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
 

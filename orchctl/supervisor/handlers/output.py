@@ -13,11 +13,11 @@ from orchctl.session.credit import grant
 from orchctl.session.screen import Screen
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
 from orchctl.supervisor.flow import Flow
+from orchctl.supervisor.input_wait import last_input
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
-from orchctl.supervisor.waiting import last_input
 
 TIMED_BYTES = 1 << 20  # of output between two looks at when it came
 

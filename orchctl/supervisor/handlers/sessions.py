@@ -10,13 +10,13 @@ from orchctl.protocol import messages
 from orchctl.session import manager
 from orchctl.session.model import Session
 from orchctl.supervisor import own_session
+from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
 from orchctl.supervisor.descriptors import close
-from orchctl.supervisor.harness import prompts
+from orchctl.supervisor.input_wait import waiting_of, with_waiting
 from orchctl.supervisor.paging import pages
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.usage import environment_of, measure
-from orchctl.supervisor.waiting import waiting_of, with_waiting
 
 
 async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> None:

@@ -21,14 +21,14 @@ from orchctl.pair.stderr_log import last_words
 from orchctl.plain import to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Permission
+from orchctl.supervisor.agents import programs
+from orchctl.supervisor.agents.conversation import Talk
+from orchctl.supervisor.agents.server import ENDED, GRACE_S, HearAgain, HeldServer
 from orchctl.supervisor.guard import guarded
-from orchctl.supervisor.harness import programs
-from orchctl.supervisor.harness.server import ENDED, GRACE_S, HearAgain, HeldServer
-from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SERVER, SupervisedSession
 
 if TYPE_CHECKING:
-    from orchctl.supervisor.house import House
+    from orchctl.supervisor.context import House
 
 log = logging.getLogger(__name__)
 STDERR_SHOWN = 2000

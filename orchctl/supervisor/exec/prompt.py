@@ -16,11 +16,11 @@ from orchctl.log.reader import OutputLog
 from orchctl.shell.aftermath import Aftermath, at_prompt
 from orchctl.shell.base import Shell
 from orchctl.shell.marks import Mark, MarkScanner, whole_marks
-from orchctl.supervisor.playing import Playing
+from orchctl.supervisor.exec.terminal_replies import Playing
 from orchctl.terminal.questions import answers
 
 if TYPE_CHECKING:
-    from orchctl.supervisor.running import Running
+    from orchctl.supervisor.exec.running import Running
     from orchctl.supervisor.session import SupervisedSession
 
 LOOK_BACK_BYTES = (1 << 11, 1 << 14, 1 << 18, 1 << 22)  # the last mark is near the end, as a rule

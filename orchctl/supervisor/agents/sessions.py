@@ -18,16 +18,16 @@ from orchctl.log.session_files import Spec
 from orchctl.session import layout
 from orchctl.session.agent import Agent, Permission
 from orchctl.session.run import Run
+from orchctl.supervisor.agents import programs
+from orchctl.supervisor.agents.conversation import Talk
+from orchctl.supervisor.agents.pool import Servers
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.guard import guarded
-from orchctl.supervisor.harness import programs
-from orchctl.supervisor.harness.servers import Servers
-from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SupervisedSession
 
 if TYPE_CHECKING:
     from orchctl.protocol.messages import SpawnSession
-    from orchctl.supervisor.house import House
+    from orchctl.supervisor.context import House
 
 log = logging.getLogger(__name__)
 INTERRUPTED_SHARE = 0.5  # of the grace period, for a turn to end by itself

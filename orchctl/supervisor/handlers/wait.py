@@ -11,10 +11,10 @@ from orchctl.session import wait
 from orchctl.session.model import State
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.handlers.commands import no_shell
+from orchctl.supervisor.handlers.exec import no_shell
+from orchctl.supervisor.input_wait import waiting_of
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
-from orchctl.supervisor.waiting import waiting_of
 
 LONGEST_S = 10 * 365 * 86400.0
 _LOOKED_AT = {"prompt", "input"}  # who is in front, or sleeps in a read, is no event: the kernel has to be asked

@@ -9,8 +9,8 @@ from orchctl.protocol import messages
 from orchctl.protocol.hello import PROTOCOL
 from orchctl.session.supervisor import SupervisorStatus
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
 from orchctl.supervisor.handlers.kills import end_all
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.restart import hand_over
 from orchctl.version import VERSION
 

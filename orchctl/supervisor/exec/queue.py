@@ -25,14 +25,14 @@ from orchctl.session.lease_state import key_of
 from orchctl.shell import detect
 from orchctl.shell.base import TAG, Order
 from orchctl.shell.escalation import Escalation
+from orchctl.supervisor.change import News, either
 from orchctl.supervisor.clock import boot_id, boot_s
-from orchctl.supervisor.command_follower import CommandFollower
-from orchctl.supervisor.command_pipes import CommandPipes
-from orchctl.supervisor.deadline import begins_at
+from orchctl.supervisor.exec.deadline import begins_at
+from orchctl.supervisor.exec.follower import CommandFollower
+from orchctl.supervisor.exec.pipes import CommandPipes
+from orchctl.supervisor.exec.prompt import Place, Prompt, ticks
+from orchctl.supervisor.exec.running import ANY_INPUTS, COME_BACK_S, Running
 from orchctl.supervisor.guard import guarded
-from orchctl.supervisor.news import News, either
-from orchctl.supervisor.prompt import Place, Prompt, ticks
-from orchctl.supervisor.running import ANY_INPUTS, COME_BACK_S, Running
 
 if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.commands import CommandStore, apart_files
+from orchctl.supervisor.exec.running import COME_BACK_S, Running
 from orchctl.supervisor.pair import ANSWER_S
-from orchctl.supervisor.running import COME_BACK_S, Running
 
 if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession

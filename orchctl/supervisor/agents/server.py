@@ -22,8 +22,8 @@ from orchctl.log.writer import SegmentWriter
 from orchctl.pair import wire
 from orchctl.session import layout
 from orchctl.session.happening import Happening, NeedsInput
+from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.guard import guarded
-from orchctl.supervisor.harness.talk import Talk
 from orchctl.supervisor.session import SupervisedSession
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from orchctl.log.ended import EndedStore
 from orchctl.log.session_files import SessionStore
 from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.configuration import Configuration
-from orchctl.supervisor.telling import Teller
+from orchctl.supervisor.events import Teller
 
 
 @dataclass(frozen=True, slots=True)

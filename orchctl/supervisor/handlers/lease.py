@@ -7,7 +7,7 @@ from orchctl.protocol import messages
 from orchctl.session.lease_state import key_of
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.viewing import View, identity
 

@@ -18,16 +18,16 @@ from orchctl.protocol.framing import DATA_LIMIT_BYTES
 from orchctl.session.command import Command, CommandWait
 from orchctl.session.lease_state import key_of
 from orchctl.supervisor import own_session
+from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.commands import Commands
-from orchctl.supervisor.harness import prompts
-from orchctl.supervisor.interrupting import interrupt
+from orchctl.supervisor.exec.interrupting import interrupt
+from orchctl.supervisor.exec.queue import Commands
+from orchctl.supervisor.exec.running import CALLER_GONE_S, Running
+from orchctl.supervisor.exec.wait_notice import WaitNotice
 from orchctl.supervisor.paging import pages
-from orchctl.supervisor.running import CALLER_GONE_S, Running
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
-from orchctl.supervisor.wait_notice import WaitNotice
 
 SHOWN_CHARACTERS = 60  # of a command line in a message
 TEXT_IN_HISTORY = 4096  # of a command's text; all of it is in commands.jnl

@@ -11,10 +11,10 @@ from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.pair import wire
 from orchctl.protocol import messages
 from orchctl.session.lease_state import NAME_DIGITS, key_of
+from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.harness import prompts
-from orchctl.supervisor.interrupting import interrupt as interrupt_command
+from orchctl.supervisor.exec.interrupting import interrupt as interrupt_command
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
 

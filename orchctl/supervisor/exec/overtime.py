@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.shell.escalation import Step
-from orchctl.supervisor.interrupting import interrupt
-from orchctl.supervisor.news import either
+from orchctl.supervisor.change import either
+from orchctl.supervisor.exec.interrupting import interrupt
+from orchctl.supervisor.exec.running import Running
 from orchctl.supervisor.pair import PairLink
-from orchctl.supervisor.running import Running
 
 LOOK_AGAIN_S = 0.05
 FIRST_LOOK_S = 0.001  # whether the shell is at its prompt is looked at again soon, and then less often

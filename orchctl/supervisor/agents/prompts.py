@@ -11,8 +11,8 @@ from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session.command import Command, CommandStatus
 from orchctl.session.happening import TurnEnd
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.harness.talk import Talk
+from orchctl.supervisor.agents.conversation import Talk
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from orchctl.protocol.messages import CommandWaits
 from orchctl.session.command import CommandWait
-from orchctl.supervisor.call import Call
-from orchctl.supervisor.news import either
+from orchctl.supervisor.change import either
+from orchctl.supervisor.request import Call
 
 TELL_S = 1.0  # most commands begin earlier, and nobody needs to hear about those
 

@@ -20,13 +20,13 @@ from orchctl.session import lease
 from orchctl.session.lease_state import Attached, Change, Held, Identity, Move, Rights, restored, to_record
 from orchctl.session.lease_value import Lease, Viewer
 from orchctl.supervisor import failpoints
+from orchctl.supervisor.change import News
 from orchctl.supervisor.clock import boot_s
-from orchctl.supervisor.news import News
 from orchctl.supervisor.viewing import View, shown, unix
 
 if TYPE_CHECKING:
+    from orchctl.supervisor.events import Teller
     from orchctl.supervisor.session import SupervisedSession
-    from orchctl.supervisor.telling import Teller
 
 log = logging.getLogger(__name__)
 LONGEST_S = 10 * 365 * 86400.0

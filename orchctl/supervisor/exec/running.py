@@ -12,8 +12,8 @@ from orchctl.protocol.messages import ExecCommand
 from orchctl.session.command import Command, CommandStatus
 from orchctl.shell.escalation import Escalation
 from orchctl.shell.execution import End
-from orchctl.supervisor.deadline import deadline
-from orchctl.supervisor.news import News
+from orchctl.supervisor.change import News
+from orchctl.supervisor.exec.deadline import deadline
 
 CALLER_GONE_S = 5.0  # a caller that is gone for so long takes its command along
 ANY_INPUTS = -1  # how many inputs the pair had does not matter

@@ -16,7 +16,7 @@ from orchctl.log.event_journal import EventStore
 from orchctl.log.journal import Decoded, Record
 from orchctl.session.tale import Tale, of_command
 from orchctl.session.tale_of_agent import of_conversation
-from orchctl.supervisor.news import News
+from orchctl.supervisor.change import News
 
 if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession
