@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from orchctl.client.exec import CommandStream, Options
     from orchctl.client.handle import SessionHandle
     from orchctl.client.output import OutputStream
-    from orchctl.client.pexpect_spawn import SessionSpawn
+    from orchctl.client.pexpect import SessionSpawn
     from orchctl.client.searching import SearchStream
     from orchctl.client.several import Reader, SeveralOutputs
     from orchctl.errors import OrchctlError
@@ -123,7 +123,7 @@ _HOMES = {
     "Selection": "orchctl.session.selected",
     "Session": "orchctl.session.model",
     "SessionHandle": "orchctl.client.handle",
-    "SessionSpawn": "orchctl.client.pexpect_spawn",
+    "SessionSpawn": "orchctl.client.pexpect",
     "SeveralOutputs": "orchctl.client.several",
     "Size": "orchctl.session.screen",
     "State": "orchctl.session.model",

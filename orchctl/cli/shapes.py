@@ -14,7 +14,7 @@ from typing import Any, Literal
 from orchctl.cli import look_shapes as look
 from orchctl.cli import upkeep_shapes as upkeep
 from orchctl.cli.event_shapes import Event
-from orchctl.client.limits import LimitRow
+from orchctl.client.usage import LimitRow
 from orchctl.session.agent import HarnessStatus, Pending
 from orchctl.session.command import Command
 from orchctl.session.lease_value import Lease, Viewer

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from orchctl.cli.app import DURATION
-from orchctl.client.surroundings import terminal_viewer
+from orchctl.client.inherited import terminal_viewer
 
 F = TypeVar("F", bound=Callable[..., Any])
 

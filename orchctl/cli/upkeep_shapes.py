@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchctl.client.doctor.finding import Finding
+from orchctl.client.doctor.check import Finding
 from orchctl.session.command import CommandStatus
 from orchctl.session.model import State
 

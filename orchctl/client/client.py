@@ -18,13 +18,13 @@ from orchctl.client.agents import Agents
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.gathering import Gathering
 from orchctl.client.handle import SessionHandle
+from orchctl.client.inherited import current_directory, default_shell, soft_limits, start_ticks, umask
 from orchctl.client.inputs import Inputs
 from orchctl.client.leasing import Leasing
 from orchctl.client.looking import Looking
 from orchctl.client.patience import Patience
 from orchctl.client.places import Places
 from orchctl.client.supervising import Supervising, expect
-from orchctl.client.surroundings import current_directory, default_shell, soft_limits, start_ticks, umask
 from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
 from orchctl.paths import Root, find_root
 from orchctl.protocol import hello, messages

@@ -12,7 +12,7 @@ import tempfile
 
 from orchctl.client.client import Client
 from orchctl.client.connection import Connection
-from orchctl.client.surroundings import environment, start_ticks
+from orchctl.client.inherited import environment, start_ticks
 from orchctl.errors import NotPermitted, OrchctlError, SupervisorUnreachable
 from orchctl.session import layout, owner
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from orchctl.client.client import Client
     from orchctl.client.exec import ExecOptions
     from orchctl.client.output import OutputStream
-    from orchctl.client.pexpect_spawn import SessionSpawn
+    from orchctl.client.pexpect import SessionSpawn
     from orchctl.session.waiting import Expected
 
 

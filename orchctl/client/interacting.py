@@ -15,7 +15,7 @@ from pexpect import EOF, TIMEOUT
 from orchctl.client.output import write_all
 
 if TYPE_CHECKING:
-    from orchctl.client.pexpect_spawn import SessionSpawn
+    from orchctl.client.pexpect import SessionSpawn
 
 KEYS_BYTES = 1000
 Filter = Callable[[bytes], bytes]

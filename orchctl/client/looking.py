@@ -78,7 +78,7 @@ class Looking(ABC):
 
     def screen(self, session: str) -> Screen:
         """What a session's terminal shows now; of an ended one, what it showed last."""
-        from orchctl.client.worker import answer
+        from orchctl.client.workers import answer
         from orchctl.plain import from_plain
         from orchctl.session.screen import Screen
 
@@ -90,7 +90,7 @@ class Looking(ABC):
 
     def _painting(self, session: Session) -> Painting:
         """How another terminal is made to show what this session's shows now."""
-        from orchctl.client.worker import answer
+        from orchctl.client.workers import answer
         from orchctl.plain import from_plain
         from orchctl.session.screen import Painting
 
@@ -99,7 +99,7 @@ class Looking(ABC):
 
     def sizes(self, session: str) -> Sequence[Size]:
         """The sizes that a session's terminal has had, and from which byte of its output on."""
-        from orchctl.client.worker import answer
+        from orchctl.client.workers import answer
         from orchctl.plain import from_plain
         from orchctl.session.screen import Size
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from orchctl.client import start
-from orchctl.client.surroundings import environment
+from orchctl.client.inherited import environment
 from orchctl.paths import find_root
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from orchctl.client.worker import Worker
+from orchctl.client.workers import Worker
 from orchctl.errors import Internal
 from orchctl.plain import to_plain
 from orchctl.search.frames import Decoder

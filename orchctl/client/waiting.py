@@ -15,9 +15,9 @@ from orchctl.session.model import Session
 from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
-    from orchctl.client.attaching import Left
+    from orchctl.client.attach.loop import Left
     from orchctl.client.client import Client
-    from orchctl.client.pexpect_spawn import SessionSpawn
+    from orchctl.client.pexpect import SessionSpawn
     from orchctl.session.waiting import Expected, Happened
 
 
@@ -117,7 +117,7 @@ class Waits(Keeping, Choosing):
         It reads from the last input on, else from the run's start, or from `offset`. The other options are those of
         `pexpect.spawn`: `timeout`, `maxread`, `searchwindowsize`, `logfile`, `encoding` and `codec_errors`.
         """
-        from orchctl.client.pexpect_spawn import SessionSpawn
+        from orchctl.client.pexpect import SessionSpawn
 
         return SessionSpawn(self._itself(), self._connect, session, **options)
 
@@ -129,7 +129,7 @@ class Waits(Keeping, Choosing):
         The first key takes the lease if it is free; `take` takes it at once, by force. `read_only` only looks on.
         `detach_keys` are such as `ctrl-p,ctrl-q`; without them, those of the settings.
         """
-        from orchctl.client.entering import attach
+        from orchctl.client.attach.enter import attach
 
         return attach(self._itself(), session, read_only=read_only, take=take, detach_keys=detach_keys)
 

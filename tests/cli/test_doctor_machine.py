@@ -216,7 +216,7 @@ def test_the_users_own_systemd_is_looked_for_where_it_is(world: World) -> None:
     ],
 )
 def test_the_kind_of_ci_is_known_by_its_variable(world: World, variable: str, kind: str) -> None:
-    from orchctl.client.doctor.logins import KINDS
+    from orchctl.client.doctor.logout import KINDS
 
     world.env = {name: value for name, value in world.env.items() if name not in KINDS}
     assert Visit(world).one("ci", "ok")["what"] == "this is no CI"

@@ -70,7 +70,7 @@ OURS_FOR_LIST = {
     "orchctl.client.places",
     "orchctl.client.start",
     "orchctl.client.supervising",
-    "orchctl.client.surroundings",
+    "orchctl.client.inherited",
     "orchctl.terminal.views",
     "orchctl.client.waiting",
     "orchctl.core",

@@ -123,7 +123,7 @@ def test_who_attaches_from_the_terminal_that_has_the_lease_may_type_and_keeps_it
 
 def test_a_terminal_is_known_by_device_session_and_start() -> None:
     """All that runs there has one name; a session without a terminal has none."""
-    code = "from orchctl.client.surroundings import terminal_viewer as v; print(v())"
+    code = "from orchctl.client.inherited import terminal_viewer as v; print(v())"
     script = f"for i in 1 2; do {sys.executable} -c '{code}'; done"
     names = []
     for _ in range(2):

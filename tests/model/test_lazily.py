@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-import orchctl.core
 import orchctl.protocol
 import orchctl.session
+import orchctl.terminal
 from orchctl.lazy_dataclass import lazily
 
 
@@ -152,7 +152,9 @@ def test_importing_compiles_no_dataclass() -> None:
     assert done.stdout == b"[]\n"
 
 
-@pytest.mark.parametrize("room", [orchctl.session, orchctl.protocol, orchctl.core], ids=lambda room: str(room.__name__))
+@pytest.mark.parametrize(
+    "room", [orchctl.session, orchctl.protocol, orchctl.terminal], ids=lambda room: str(room.__name__)
+)
 def test_every_one_can_be_finished(room: Any) -> None:
     """What the standard library would refuse at import is found here."""
     found = 0

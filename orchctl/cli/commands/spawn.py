@@ -13,7 +13,7 @@ from orchctl.cli.follow import stay
 from orchctl.cli.forms import Form, forms
 from orchctl.cli.stdio import give_up_stdin
 from orchctl.cli.words import leading_options
-from orchctl.client.surroundings import in_ci
+from orchctl.client.inherited import in_ci
 from orchctl.errors import OrchctlError
 from orchctl.session.agent import HARNESSES
 

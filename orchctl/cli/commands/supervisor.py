@@ -153,7 +153,7 @@ def logs_command(follow: bool, lines: int, form: Form) -> int:
     \b
     Exit codes: 0; 1 there is no log; 2 usage; 4 the state directory cannot be used.
     """
-    from orchctl.client.logs import Log
+    from orchctl.client.supervisor_log import Log
     from orchctl.paths import check, find_root
 
     root = find_root(os.environ)
@@ -177,8 +177,8 @@ def logs_command(follow: bool, lines: int, form: Form) -> int:
 
 def _print(line: bytes, form: Form) -> None:
     """At once, so that whoever reads along sees it."""
-    from orchctl.client.logs import parsed
     from orchctl.client.output import write_all
+    from orchctl.client.supervisor_log import parsed
 
     words = one_line(line.decode(errors="replace")).encode(errors="replace") + b"\n"
     write_all(1, words if form.words else form.line(parsed(line)))

@@ -18,7 +18,7 @@ from orchctl.client.aio.leasing import AsyncLeasing
 from orchctl.client.aio.looking import AsyncLooking
 from orchctl.client.aio.places import AsyncPlaces
 from orchctl.client.aio.supervising import AsyncSupervising
-from orchctl.client.surroundings import current_directory, default_shell, soft_limits, start_ticks, umask
+from orchctl.client.inherited import current_directory, default_shell, soft_limits, start_ticks, umask
 from orchctl.errors import NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session import manager

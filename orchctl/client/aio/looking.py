@@ -13,7 +13,7 @@ from orchctl.client.aio.choosing import AsyncChoosing
 from orchctl.client.aio.keeping import AsyncKeeping
 from orchctl.client.recording import Recording, shows_commands
 from orchctl.client.searching import Finding, SearchReading
-from orchctl.client.worker import READ_BYTES, command_line
+from orchctl.client.workers import READ_BYTES, command_line
 from orchctl.errors import Conflict, Internal, from_wire
 from orchctl.paths import Root
 from orchctl.plain import from_plain

@@ -8,29 +8,29 @@ import os
 from collections.abc import Iterator, Mapping
 
 from orchctl import config
-from orchctl.client.doctor import daemon, logins, machine, place, programs, space
-from orchctl.client.doctor.finding import Case, Check, Finding, Level, problem, warning
+from orchctl.client.doctor import logout, machine, programs, space, state_dir, supervisor
+from orchctl.client.doctor.check import Case, Check, Finding, Level, problem, warning
 from orchctl.errors import OrchctlError
 from orchctl.paths import find_root
 
 __all__ = ["Finding", "Level", "diagnose"]
 CHECKS: tuple[Check, ...] = (
-    place.check_state_dir,
-    place.check_files,
-    place.check_socket_path,
-    place.check_config,
+    state_dir.check_state_dir,
+    state_dir.check_files,
+    state_dir.check_socket_path,
+    state_dir.check_config,
     space.check_space,
     space.check_file_system,
-    daemon.check_supervisor,
-    daemon.check_start_lock,
-    daemon.check_zygotes,
+    supervisor.check_supervisor,
+    supervisor.check_start_lock,
+    supervisor.check_zygotes,
     machine.check_kernel,
     machine.check_limits,
     machine.check_terminals,
     machine.check_locale,
-    logins.check_logout,
-    logins.check_user_bus,
-    logins.check_ci,
+    logout.check_logout,
+    logout.check_user_bus,
+    logout.check_ci,
     programs.check_shells,
     programs.check_harnesses,
     programs.check_extras,

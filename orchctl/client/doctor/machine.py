@@ -9,7 +9,7 @@ import resource
 import sys
 from collections.abc import Iterator
 
-from orchctl.client.doctor.finding import Case, Finding, note, ok, problem, warning
+from orchctl.client.doctor.check import Case, Finding, note, ok, problem, warning
 from orchctl.units import about_size
 
 KERNEL, ULIMIT, PTY, LOCALE = "kernel", "ulimit", "terminals", "locale"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from orchctl.client.doctor.finding import Case, Finding, note, ok, problem, warning
-from orchctl.client.doctor.place import nearest
+from orchctl.client.doctor.check import Case, Finding, note, ok, problem, warning
+from orchctl.client.doctor.state_dir import nearest
 from orchctl.units import about_size
 
 SPACE, FILES, KIND = "disk-space", "disk-files", "file-system"

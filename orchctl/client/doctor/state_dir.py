@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from orchctl.client.doctor.finding import Case, Finding, command, note, ok, problem, warning
+from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
 from orchctl.paths import SUN_PATH_BYTES
 
 DIR, FILES, SOCKET, CONFIG = "state-dir", "state-files", "socket-path", "config"

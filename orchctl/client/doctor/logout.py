@@ -8,9 +8,9 @@ import re
 import socket
 from collections.abc import Iterator
 
-from orchctl.client.doctor.finding import Case, Finding, command, note, ok, warning
-from orchctl.client.doctor.place import user_name
+from orchctl.client.doctor.check import Case, Finding, command, note, ok, warning
 from orchctl.client.doctor.running import run
+from orchctl.client.doctor.state_dir import user_name
 
 LOGOUT, BUS, CI = "logout", "user-bus", "ci"
 PLACES = ("/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd")

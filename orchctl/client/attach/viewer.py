@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import secrets
 
+from orchctl.client.attach.outbox import Letter, Outbox
 from orchctl.client.connection import Connection
-from orchctl.core.outbox import Letter, Outbox
 from orchctl.errors import OrchctlError
 from orchctl.protocol import codec, messages
 from orchctl.session.lease_value import Lease

@@ -10,7 +10,7 @@ import struct
 import time
 from collections.abc import Iterator
 
-from orchctl.client.doctor.finding import Case, Finding, command, note, ok, problem, warning
+from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
 from orchctl.errors import OrchctlError, PeerBroke
 from orchctl.paths import Root, socket_address
 from orchctl.protocol import codec, framing, hello, messages

@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from orchctl.client.attach.reaching import Reaching
+from orchctl.client.attach.signals import Signals
+from orchctl.client.attach.terminal import KEYBOARD, OwnTerminal
+from orchctl.client.attach.viewer import Viewing
 from orchctl.client.connection import Connection, ConnectionLost
-from orchctl.client.own_terminal import KEYBOARD, OwnTerminal
-from orchctl.client.reaching import Reaching
 from orchctl.client.several import Reader
-from orchctl.client.signals import Signals
-from orchctl.client.viewing import Viewing
 from orchctl.errors import NoSuchSession
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec

@@ -6,12 +6,12 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING
 
-from orchctl.client.attaching import ENDING, Attachment, Left
+from orchctl.client.attach.loop import ENDING, Attachment, Left
+from orchctl.client.attach.signals import Signals
+from orchctl.client.attach.terminal import OwnTerminal
+from orchctl.client.attach.viewer import Viewing
 from orchctl.client.connection import ConnectionLost
-from orchctl.client.own_terminal import OwnTerminal
-from orchctl.client.signals import Signals
-from orchctl.client.surroundings import terminal_viewer
-from orchctl.client.viewing import Viewing
+from orchctl.client.inherited import terminal_viewer
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.protocol.messages import ReadOutput
 from orchctl.session.model import Session, State

@@ -1,0 +1,1 @@
+"""`attach`: a session in the user's own terminal."""
