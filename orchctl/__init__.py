@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     from orchctl.client.searching import SearchStream
     from orchctl.client.several import Reader, SeveralOutputs
     from orchctl.errors import OrchctlError
-    from orchctl.protocol.kept import Pruned
-    from orchctl.protocol.leases import LeaseState
+    from orchctl.protocol.messages.lease import LeaseState
+    from orchctl.protocol.messages.output import Pruned
     from orchctl.session.command import Command, CommandStatus, Result
     from orchctl.session.lease_value import Lease, Viewer
     from orchctl.session.model import EndReason, Output, Session, State, Traffic, Waiting
@@ -108,13 +108,13 @@ _HOMES = {
     "Happened": "orchctl.session.waiting",
     "KillReport": "orchctl.session.supervisor",
     "Lease": "orchctl.session.lease_value",
-    "LeaseState": "orchctl.protocol.leases",
+    "LeaseState": "orchctl.protocol.messages.lease",
     "Line": "orchctl.session.search",
     "Options": "orchctl.client.exec",
     "OrchctlError": "orchctl.errors",
     "Output": "orchctl.session.model",
     "OutputStream": "orchctl.client.output",
-    "Pruned": "orchctl.protocol.kept",
+    "Pruned": "orchctl.protocol.messages.output",
     "Reader": "orchctl.client.several",
     "RestartReport": "orchctl.session.supervisor",
     "Result": "orchctl.session.command",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from orchctl.protocol import framing, messages
+from orchctl.protocol import frames, messages
 from orchctl.protocol.hello import Hello
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "PROTOCOL.md"
@@ -74,7 +74,7 @@ def tables() -> str:
 
 def limits() -> Iterator[tuple[str, int]]:
     """The numbers that the text has to have, with their names."""
-    for name, value in vars(framing).items():
+    for name, value in vars(frames).items():
         if name.endswith("_BYTES"):
             yield name, value
 

@@ -10,7 +10,7 @@ import time
 
 from orchctl.client.start import connect
 from orchctl.paths import Root
-from orchctl.protocol import codec, framing
+from orchctl.protocol import codec, frames
 from orchctl.protocol.hello import Hello
 from orchctl.protocol.messages import Failed, Message
 from tests.world import DEADLINE_S, World
@@ -20,7 +20,7 @@ HELLO = codec.encode_hello(Hello(protocol=1))
 
 def control(data: object) -> bytes:
     """A control frame that says `data`, whatever that is."""
-    return framing.control_frame(json.dumps(data).encode())
+    return frames.control_frame(json.dumps(data).encode())
 
 
 class RawClient:
@@ -29,8 +29,8 @@ class RawClient:
     def __init__(self, world: World) -> None:
         self.socket = connect(Root(world.state))
         self.socket.settimeout(DEADLINE_S)
-        self._decoder = framing.Decoder()
-        self.frames: list[framing.Frame] = []
+        self._decoder = frames.Decoder()
+        self.frames: list[frames.Frame] = []
 
     def __enter__(self) -> RawClient:
         return self
@@ -43,13 +43,13 @@ class RawClient:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.socket.sendall(data, socket.MSG_NOSIGNAL)
 
-    def hear(self, count: int) -> list[framing.Frame]:
+    def hear(self, count: int) -> list[frames.Frame]:
         """As many frames from the beginning of the conversation, or fewer if it ends."""
         while len(self.frames) < count and self._more():
             pass
         return self.frames[:count]
 
-    def hear_out(self) -> list[framing.Frame]:
+    def hear_out(self) -> list[frames.Frame]:
         """Everything until the supervisor hangs up."""
         while self._more():
             pass
@@ -66,7 +66,7 @@ class RawClient:
     def hears(self, word: bytes) -> bool:
         """Whether this is in the first frame."""
         (frame,) = self.hear(1)
-        return isinstance(frame, framing.Control) and word in frame.payload
+        return isinstance(frame, frames.Control) and word in frame.payload
 
     def last_words(self) -> Failed:
         """Why the supervisor hung up."""
@@ -75,7 +75,7 @@ class RawClient:
         return said
 
 
-def decoded(frame: framing.Frame) -> tuple[int, Message]:
+def decoded(frame: frames.Frame) -> tuple[int, Message]:
     """The message in a frame."""
     return codec.decode(frame)
 

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from orchctl.cli.follow import exit_code
-from orchctl.cli.forms import Form
 from orchctl.cli.interrupts import end_by_signal
+from orchctl.cli.output import Form
 from orchctl.errors import BadInput
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from orchctl.cli.forms import Form
+from orchctl.cli.output import Form
 from orchctl.client.output import write_all
 from orchctl.plain import to_plain
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator
 
 from orchctl.errors import PeerBroke, SupervisorUnreachable, TimedOut
-from orchctl.protocol import codec, framing, hello
+from orchctl.protocol import codec, hello
+from orchctl.protocol import frames as framing
 from orchctl.protocol.messages import Answer, Failed, Request
 from orchctl.version import VERSION
 

@@ -14,7 +14,7 @@ from orchctl.client import start
 from orchctl.client.connection import HELLO_S
 from orchctl.errors import Conflict, PeerBroke, SupervisorUnreachable
 from orchctl.paths import Root, socket_address
-from orchctl.protocol import codec, framing, hello
+from orchctl.protocol import codec, frames, hello
 from orchctl.protocol.messages import Failed, StopSupervisor
 from orchctl.session import layout
 from orchctl.session.supervisor import SupervisorStatus
@@ -53,7 +53,7 @@ def stop(root: Root, asked: StopSupervisor) -> bool:
 def _say_stop(root: Root, asked: StopSupervisor) -> None:
     """All in one, because the zygote listens once. A supervisor that has come meanwhile understands it as well."""
     ours = codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid()))
-    decoder = framing.Decoder()
+    decoder = frames.Decoder()
     with start.connect(root) as connection, contextlib.suppress(ConnectionError):
         connection.settimeout(HELLO_S)
         connection.sendall(ours + codec.encode(1, asked), socket.MSG_NOSIGNAL)
@@ -69,7 +69,7 @@ def _received(connection: socket.socket) -> bytes:
         raise SupervisorUnreachable(f"the supervisor said nothing for {HELLO_S:.0f} s") from None
 
 
-def _raise_refusal(frame: framing.Frame) -> None:
+def _raise_refusal(frame: frames.Frame) -> None:
     with contextlib.suppress(PeerBroke):  # a hello
         _, message = codec.decode(frame)
         if isinstance(message, Failed) and message.code != "supervisor-stopped":

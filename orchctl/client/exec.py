@@ -13,7 +13,7 @@ from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.lazy_dataclass import dataclass
-from orchctl.protocol.framing import Data
+from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import (
     Answer,
     CommandBegins,

@@ -17,7 +17,7 @@ from orchctl.client.patience import Patience
 from orchctl.errors import OrchctlError
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec
-from orchctl.protocol.framing import Data
+from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, Failed, Request
 
 ON_ONE_CONNECTION = 48  # the supervisor takes 64 at once from each

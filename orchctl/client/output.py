@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.patience import Patience
 from orchctl.errors import BadInput, NoSuchSession, PeerBroke, ProtocolMismatch
-from orchctl.protocol.framing import Data
+from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import (
     AckOutput,
     Answer,

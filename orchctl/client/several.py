@@ -12,13 +12,8 @@ from orchctl.client.many import Item, Many
 from orchctl.client.output import OutputReading
 from orchctl.client.story import Story
 from orchctl.errors import NoSuchSession, OrchctlError
-from orchctl.protocol.framing import Data
-from orchctl.protocol.messages import (
-    Answer,
-    ReadEvents,
-    ReadOutput,
-    SomeEvents,
-)
+from orchctl.protocol.frames import Data
+from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput, SomeEvents
 from orchctl.session.model import Session
 from orchctl.session.stream_values import Chunk, Gap
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchctl.client.events import EventReading
-from orchctl.protocol.framing import Data
+from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
 from orchctl.session.model import EndReason, Session, State
 

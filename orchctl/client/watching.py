@@ -14,7 +14,7 @@ from orchctl.client.many import Item, Many
 from orchctl.client.output import WINDOW_BYTES
 from orchctl.client.several import Reader
 from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
-from orchctl.protocol.framing import Data
+from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, Fired, ReadOutput, WaitFor
 from orchctl.session import wait
 from orchctl.session.model import Session

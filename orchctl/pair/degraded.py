@@ -17,7 +17,7 @@ from orchctl.pair.connections import peer_uid
 
 HEAR_S = 2.0  # a client speaks as soon as it is connected; on a busy machine that is not at once
 _HEAR_BYTES = 1 << 16
-_CONTROL = 1  # as in protocol/framing.py: u32 length | u8 kind | payload
+_CONTROL = 1  # as in protocol/frames.py: u32 length | u8 kind | payload
 _HEAD = struct.Struct(">IB")
 
 

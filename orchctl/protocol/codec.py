@@ -18,7 +18,7 @@ from typing import Any, get_args
 from orchctl.errors import BadInput, LimitReached, OrchctlError, PeerBroke, from_wire
 from orchctl.plain import from_plain, to_plain
 from orchctl.protocol import messages
-from orchctl.protocol.framing import REQUEST_LIMIT_BYTES, Control, Frame, control_frame
+from orchctl.protocol.frames import REQUEST_LIMIT_BYTES, Control, Frame, control_frame
 from orchctl.protocol.hello import Hello
 
 DEPTH_LIMIT = 16

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.log.leases import LeaseStore
-from orchctl.protocol.leases import LeaseNews, LeaseState
+from orchctl.protocol.messages.lease import LeaseNews, LeaseState
 from orchctl.session import lease
 from orchctl.session.lease_state import Attached, Change, Held, Identity, Move, Rights, restored, to_record
 from orchctl.session.lease_value import Lease, Viewer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import TypeVar
 
-from orchctl.protocol import codec, framing
+from orchctl.protocol import codec, frames
 
-PAGE_BYTES = framing.CONTROL_LIMIT_BYTES // 4
+PAGE_BYTES = frames.CONTROL_LIMIT_BYTES // 4
 T = TypeVar("T")
 
 

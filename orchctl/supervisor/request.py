@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import field
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.protocol import codec, framing
+from orchctl.protocol import codec, frames
 from orchctl.protocol.messages import Answer
 from orchctl.supervisor.flow import Flow
 
@@ -28,6 +28,6 @@ class Call:
 
     async def send_output(self, offset: int, data: bytes, channel: int = 0) -> None:
         """Send bytes of the log, or of a command's own stdout and stderr."""
-        self.writer.write(framing.data_head(self.number, offset, len(data), channel) + data)
+        self.writer.write(frames.data_head(self.number, offset, len(data), channel) + data)
         del data  # the transport has what is left of it, and readers that do not read are many
         await self.writer.drain()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
-from orchctl.protocol.framing import DATA_LIMIT_BYTES
+from orchctl.protocol.frames import DATA_LIMIT_BYTES
 from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession

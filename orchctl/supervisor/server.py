@@ -23,7 +23,7 @@ from orchctl.errors import (
     PeerBroke,
     SupervisorUnreachable,
 )
-from orchctl.protocol import codec, framing, hello, ranges
+from orchctl.protocol import codec, frames, hello, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.descriptors import DescriptorSocket, close
@@ -125,7 +125,7 @@ class Server:
             self.left_at = time.monotonic()
 
     async def _converse(self, connection: DescriptorSocket) -> None:
-        decoder = framing.Decoder(control_limit_bytes=framing.HELLO_LIMIT_BYTES)
+        decoder = frames.Decoder(control_limit_bytes=frames.HELLO_LIMIT_BYTES)
         self._greeting.add(connection)
         try:
             peer = _check_peer(connection)
@@ -163,7 +163,7 @@ class _Conversation:
         app: Supervisor,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        decoder: framing.Decoder,
+        decoder: frames.Decoder,
         peer: int,
         descriptors: list[int],
     ) -> None:
@@ -200,7 +200,7 @@ class _Conversation:
         if broken is not None:
             raise broken
 
-    async def _take(self, frame: framing.Frame) -> None:
+    async def _take(self, frame: frames.Frame) -> None:
         number = 0
         try:
             number, message = codec.decode(frame)
@@ -214,10 +214,10 @@ class _Conversation:
         finally:
             self._room.release()
 
-    async def _answer(self, call: Call, message: Message, frame: framing.Frame) -> None:
+    async def _answer(self, call: Call, message: Message, frame: frames.Frame) -> None:
         handler = HANDLERS.get(type(message))
         try:
-            if isinstance(frame, framing.Control):
+            if isinstance(frame, frames.Control):
                 codec.check_request(frame.payload)
             if handler is None:
                 raise PeerBroke(f"{message.kind} is an answer, not a request")
@@ -249,7 +249,7 @@ async def _received(reader: asyncio.StreamReader) -> bytes:
         return b""
 
 
-async def _greet(connection: socket.socket, decoder: framing.Decoder) -> None:
+async def _greet(connection: socket.socket, decoder: frames.Decoder) -> None:
     """Say hello and hear one; whoever it is: list, kill and stop work across versions."""
     loop = asyncio.get_running_loop()
     try:

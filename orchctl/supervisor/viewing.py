@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import field
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.protocol.leases import LeaseNews
+from orchctl.protocol.messages.lease import LeaseNews
 from orchctl.session.lease_state import Grip, Held, Identity, key_of
 from orchctl.session.lease_value import Lease
 

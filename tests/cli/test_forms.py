@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.cli.forms import fill
+from orchctl.cli.output import fill
 from tests.world import World
 
 VALUE = {"id": "x1", "n": 3, "none": None, "on": True, "list": ["a"], "labels": {"k": "v"}, "output": {"next": 7}}

@@ -10,7 +10,7 @@ import pytest
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.errors import PeerBroke
-from orchctl.protocol.framing import Data
+from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, CommandBegins, CommandEnds, ExecCommand
 from orchctl.session.command import Command
 from orchctl.session.stream_values import Chunk

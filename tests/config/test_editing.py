@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl import config
-from orchctl.config import editing
+from orchctl.config import edit as editing
 from orchctl.config.table import SETTINGS, Setting, dotted, find
 from orchctl.errors import BadInput
 

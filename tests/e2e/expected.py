@@ -15,7 +15,7 @@ from orchctl.client.connection import Connection
 from orchctl.client.start import connect
 from orchctl.errors import OrchctlError
 from orchctl.paths import Root
-from orchctl.protocol.leases import LeaseNews, OpenView
+from orchctl.protocol.messages.lease import LeaseNews, OpenView
 from orchctl.session.lease_value import Lease
 
 TYPING_S = 20.0  # a holder that is attached and has typed within this time has what it had; it loses it after 30

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
-from orchctl.protocol import framing
+from orchctl.protocol import frames
 from tests.world import World, until
 
 
@@ -20,7 +20,7 @@ class OldClient:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(60)
         self._socket.connect(f"{world.state}/supervisor.sock")
-        self._decoder = framing.Decoder()
+        self._decoder = frames.Decoder()
         self._frames: list[Any] = []
         self.greeting = self._next()
         self._say({"protocol": 0, "version": "0.0.1", "pid": os.getpid()})
@@ -34,7 +34,7 @@ class OldClient:
         self._socket.close()
 
     def _say(self, words: dict[str, Any]) -> None:
-        self._socket.sendall(framing.control_frame(json.dumps(words).encode()))
+        self._socket.sendall(frames.control_frame(json.dumps(words).encode()))
 
     def _next(self) -> dict[str, Any]:
         while not self._frames:

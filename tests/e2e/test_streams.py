@@ -17,7 +17,7 @@ from orchctl import AsyncClient
 from orchctl.client import start
 from orchctl.errors import BadInput, OrchctlError
 from orchctl.paths import Root, prepare
-from orchctl.protocol import framing
+from orchctl.protocol import frames
 from orchctl.protocol.messages import Done, Failed, Message, StreamBegins, StreamEnds
 from orchctl.session.stream_values import Chunk
 from tests.programs import pour, pour_bytes
@@ -54,7 +54,7 @@ class Stream:
     def ask(self, number: int, **words: Any) -> None:
         self.client.say(control({"id": number, **words}))
 
-    def frame(self) -> framing.Frame:
+    def frame(self) -> frames.Frame:
         self.at += 1
         return self.client.hear(self.at)[self.at - 1]
 
@@ -74,7 +74,7 @@ class Stream:
         found = b""
         while len(found) < count:
             frame = self.frame()
-            assert isinstance(frame, framing.Data), frame
+            assert isinstance(frame, frames.Data), frame
             found += frame.chunk.data
         assert len(found) == count
         return found

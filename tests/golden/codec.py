@@ -7,7 +7,7 @@ from typing import Any
 
 from orchctl.pair import wire
 from orchctl.plain import to_plain
-from orchctl.protocol import codec, framing, messages
+from orchctl.protocol import codec, frames, messages
 
 REQUESTS = frozenset(str(one.kind) for one in typing.get_args(messages.Request))
 ANSWERS = frozenset(str(one.kind) for one in typing.get_args(messages.Answer))
@@ -21,29 +21,29 @@ PAIR_KINDS = frozenset(
 
 def decode(frame: bytes) -> dict[str, Any]:
     """What a control frame says, as the code under test understands it, and as it would say it itself."""
-    (found,) = framing.Decoder().feed(frame)
+    (found,) = frames.Decoder().feed(frame)
     number, message = codec.decode(found)
     again = codec.encode(number, message)
-    assert list(framing.Decoder().feed(again)), "what we encode we decode"
+    assert list(frames.Decoder().feed(again)), "what we encode we decode"
     return {"id": number, "kind": message.kind, **typing.cast(dict[str, Any], to_plain(message))}
 
 
 def decode_hello(frame: bytes) -> dict[str, Any]:
     """The same of the first frame of a connection."""
-    (found,) = framing.Decoder().feed(frame)
+    (found,) = frames.Decoder().feed(frame)
     return typing.cast(dict[str, Any], to_plain(codec.decode_hello(found)))
 
 
 def encode(frame: bytes) -> bytes:
     """A control frame decoded and encoded again."""
-    (found,) = framing.Decoder().feed(frame)
+    (found,) = frames.Decoder().feed(frame)
     return codec.encode(*codec.decode(found))
 
 
 def decode_data(frame: bytes) -> tuple[int, int, int, bytes]:
     """Stream, channel, offset and bytes of a data frame."""
-    (found,) = framing.Decoder().feed(frame)
-    assert isinstance(found, framing.Data)
+    (found,) = frames.Decoder().feed(frame)
+    assert isinstance(found, frames.Data)
     return found.stream, found.channel, found.chunk.offset, bytes(found.chunk.data)
 
 

@@ -10,11 +10,11 @@ import pytest
 from orchctl.client.connection import Connection
 from orchctl.errors import SupervisorUnreachable
 from orchctl.pair import degraded
-from orchctl.protocol import codec, framing, hello, messages
+from orchctl.protocol import codec, frames, hello, messages
 
 
 def test_the_apology_is_an_error_of_the_protocol() -> None:
-    (frame,) = framing.Decoder().feed(degraded.frame("with status 70"))
+    (frame,) = frames.Decoder().feed(degraded.frame("with status 70"))
     number, message = codec.decode(frame)
     assert number == 0
     assert isinstance(message, messages.Failed)

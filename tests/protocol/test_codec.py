@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from orchctl.errors import BadInput, OrchctlError, PeerBroke
 from orchctl.protocol import codec, messages
-from orchctl.protocol.framing import Control, Data, Decoder
+from orchctl.protocol.frames import Control, Data, Decoder
 from orchctl.protocol.hello import Hello
 from orchctl.session.command import CommandWait
 from orchctl.session.stream_values import Chunk

@@ -9,7 +9,8 @@ import re
 import pytest
 
 from orchctl import errors
-from orchctl.protocol import codec, framing, hello
+from orchctl.protocol import codec, hello
+from orchctl.protocol import frames as framing
 from orchctl.protocol.hello import Hello
 from orchctl.session.lifecycle import TRANSITIONS
 from orchctl.supervisor import server

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import Internal, PeerBroke
-from orchctl.protocol.framing import (
+from orchctl.protocol.frames import (
     CONTROL_LIMIT_BYTES,
     DATA_LIMIT_BYTES,
     Control,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orchctl.errors import PeerBroke
 from orchctl.protocol import codec, messages
-from orchctl.protocol.framing import CONTROL_LIMIT_BYTES, Decoder
+from orchctl.protocol.frames import CONTROL_LIMIT_BYTES, Decoder
 from tests.protocol.test_codec import values_of
 
 REQUESTS: tuple[type[Any], ...] = typing.get_args(messages.Request)

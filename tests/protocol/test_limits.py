@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput, LimitReached, PeerBroke
-from orchctl.protocol import codec, framing, messages
-from orchctl.protocol.framing import REQUEST_LIMIT_BYTES, Control, Decoder
+from orchctl.protocol import codec, frames, messages
+from orchctl.protocol.frames import REQUEST_LIMIT_BYTES, Control, Decoder
 
 PROPERTY = settings(deadline=None, max_examples=200)
 
@@ -135,7 +135,7 @@ def test_a_nul_byte_is_told_from_what_looks_like_one(text: str) -> None:
 def test_a_request_leaves_room_for_the_answer_that_repeats_it() -> None:
     room = REQUEST_LIMIT_BYTES - len(payload_of(spawn(command=("",))))
     fits = payload_of(spawn(command=("x" * room,)))
-    assert len(fits) == REQUEST_LIMIT_BYTES < framing.CONTROL_LIMIT_BYTES
+    assert len(fits) == REQUEST_LIMIT_BYTES < frames.CONTROL_LIMIT_BYTES
     codec.check_request(fits)
     with pytest.raises(LimitReached, match="at most 983040") as caught:
         codec.encode_request(1, spawn(command=("x" * (room + 1),)))
@@ -147,13 +147,13 @@ def test_the_size_of_a_value_is_what_it_takes_in_a_message() -> None:
 
 
 def test_until_hello_a_frame_is_small_and_afterwards_it_is_not() -> None:
-    decoder = Decoder(control_limit_bytes=framing.HELLO_LIMIT_BYTES)
-    (first,) = decoder.feed(framing.control_frame(b"x" * framing.HELLO_LIMIT_BYTES))
-    assert first == Control(b"x" * framing.HELLO_LIMIT_BYTES)
-    with pytest.raises(PeerBroke, match=f"at most {framing.HELLO_LIMIT_BYTES}"):
-        list(decoder.feed(framing.control_frame(b"x" * (framing.HELLO_LIMIT_BYTES + 1))[:5]))
-    decoder = Decoder(control_limit_bytes=framing.HELLO_LIMIT_BYTES)
-    both = framing.control_frame(b"hello") + framing.control_frame(b"x" * 100_000)
+    decoder = Decoder(control_limit_bytes=frames.HELLO_LIMIT_BYTES)
+    (first,) = decoder.feed(frames.control_frame(b"x" * frames.HELLO_LIMIT_BYTES))
+    assert first == Control(b"x" * frames.HELLO_LIMIT_BYTES)
+    with pytest.raises(PeerBroke, match=f"at most {frames.HELLO_LIMIT_BYTES}"):
+        list(decoder.feed(frames.control_frame(b"x" * (frames.HELLO_LIMIT_BYTES + 1))[:5]))
+    decoder = Decoder(control_limit_bytes=frames.HELLO_LIMIT_BYTES)
+    both = frames.control_frame(b"hello") + frames.control_frame(b"x" * 100_000)
     feeding = decoder.feed(both)
     assert next(feeding) == Control(b"hello")
     del feeding

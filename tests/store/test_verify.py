@@ -252,7 +252,7 @@ def test_the_process_prints_findings_and_a_summary_and_changes_nothing(tmp_path:
     ended(tmp_path, OTHER)
     ended(tmp_path).flip(MIDDLE, 0)
     before = {path: path.stat() for path in tmp_path.rglob("*")}
-    argv = [sys.executable, "-P", "-m", "orchctl.log", "verify", str(tmp_path)]
+    argv = [sys.executable, "-P", "-m", "orchctl.log.check", "verify", str(tmp_path)]
     words: list[list[str]] = [[], [f"--session={ONE}"], [f"--session={OTHER}"]]
     done = [subprocess.run([*argv, *more], capture_output=True, check=True).stdout for more in words]
     shown = [[json.loads(line) for line in text.splitlines()] for text in done]

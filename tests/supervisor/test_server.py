@@ -15,7 +15,8 @@ from orchctl.client.connection import Connection
 from orchctl.client.start import connect
 from orchctl.errors import LimitReached
 from orchctl.paths import Root
-from orchctl.protocol import codec, framing
+from orchctl.protocol import codec
+from orchctl.protocol import frames as framing
 from tests.needs import needs
 from tests.rawclient import HELLO, RawClient, busy_share, control, decoded, memory_kib, open_files, usual_files
 from tests.world import World, fresh_world, until

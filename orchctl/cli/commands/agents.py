@@ -8,7 +8,7 @@ import click
 
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.columns import table
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.cli.tables import age
 from orchctl.session.agent import Pending
 from orchctl.terminal.views import one_line

@@ -6,7 +6,7 @@ import click
 
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.at_work import work_in
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 
 
 @click.command("attach", context_settings={"max_content_width": 100})

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from orchctl.cli.commands.kept import Since
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.commands.events import Since
 from orchctl.cli.moments import clock
+from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
 from orchctl.client.store_process import ask_store
 from orchctl.errors import BadInput, Internal

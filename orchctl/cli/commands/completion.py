@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchctl.cli.candidates import KINDS
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.complete import KINDS
+from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def script(shell: str, root: Node) -> str:
 
 def _offer(kind: str, word: str) -> None:
     """One a line, with what it is behind a tab; nothing at all where something is wrong."""
-    from orchctl.cli.candidates import candidates
+    from orchctl.cli.complete import candidates
 
     try:
         lines = "".join(f"{name}\t{about}\n" for name, about in candidates(kind, word))

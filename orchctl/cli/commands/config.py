@@ -9,8 +9,8 @@ import click
 
 from orchctl import config
 from orchctl.cli.columns import table
-from orchctl.cli.forms import Form, forms
-from orchctl.config import editing
+from orchctl.cli.output import Form, forms
+from orchctl.config import edit as editing
 from orchctl.config.table import NONE, Setting, advice, find, split
 from orchctl.errors import BadInput, NotPermitted
 from orchctl.paths import Root, check, find_root, prepare

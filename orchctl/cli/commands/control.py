@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from orchctl.cli.app import DURATION, SIGNAL, TERMINAL_SIZE, App, pass_app
-from orchctl.cli.chosen import sessions_argument
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.options import sessions_argument
+from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.tokens import lease_option
 from orchctl.errors import OrchctlError

@@ -7,7 +7,7 @@ from collections import Counter
 
 import click
 
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.client.doctor import Finding, Level, diagnose
 from orchctl.terminal.views import one_line
 

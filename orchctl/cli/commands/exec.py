@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
-from orchctl.cli.forms import Form, forms
 from orchctl.cli.interrupts import Leaving, PassOn, end_by_signal
+from orchctl.cli.output import Form, forms
 from orchctl.cli.tokens import lease_option, lease_wait_option
 from orchctl.cli.waiting_line import WaitingLine
 from orchctl.cli.words import leading_options

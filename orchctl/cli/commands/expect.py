@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from orchctl.cli.app import DURATION, App, pass_app
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.cli.texts import plain_text, show_text
 from orchctl.session.waiting import Expected
 

@@ -7,7 +7,7 @@ import time
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.session.command import Command
 from orchctl.terminal.views import one_line
 

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from orchctl.cli.forms import Form, forms
-from orchctl.cli.schemas import document
+from orchctl.cli.output import Form, forms
+from orchctl.cli.schema import document
 from orchctl.cli.shapes import SHAPES
 from orchctl.client.output import write_all
 

@@ -10,11 +10,11 @@ import click
 
 from orchctl.cli import colour
 from orchctl.cli.app import App, pass_app, report
-from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.follow import say_gap
-from orchctl.cli.forms import Form, forms
 from orchctl.cli.matched import Shown
 from orchctl.cli.moments import PointInTime
+from orchctl.cli.options import sessions_argument
+from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
 from orchctl.errors import OrchctlError
 from orchctl.session.model import Session

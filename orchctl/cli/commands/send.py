@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.forms import Form, forms
 from orchctl.cli.keys import Key
+from orchctl.cli.output import Form, forms
 from orchctl.cli.tokens import lease_option, lease_wait_option
 from orchctl.session.stream_values import Chunk
 

@@ -10,7 +10,7 @@ import click
 from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, labels, pass_app
 from orchctl.cli.at_work import own_size, work_in
 from orchctl.cli.follow import stay
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.cli.stdio import give_up_stdin
 from orchctl.cli.words import leading_options
 from orchctl.client.inherited import in_ci

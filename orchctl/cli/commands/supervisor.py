@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.errors import NotPermitted
 from orchctl.session.supervisor import SupervisorStatus

@@ -9,10 +9,10 @@ import click
 
 from orchctl.cli import colour
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.follow import choose_view, exit_code, say_gap, show, show_with_times
-from orchctl.cli.forms import Form, forms
 from orchctl.cli.moments import Point, PointInTime
+from orchctl.cli.options import sessions_argument
+from orchctl.cli.output import Form, forms
 from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
 from orchctl.errors import Conflict, NoSuchSession

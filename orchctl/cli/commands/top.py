@@ -9,9 +9,9 @@ import click
 
 from orchctl.cli import colour, tables
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.chosen import sessions_argument
 from orchctl.cli.columns import aligned
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.options import sessions_argument
+from orchctl.cli.output import Form, forms
 from orchctl.session.model import Session
 from orchctl.session.selected import Selection
 

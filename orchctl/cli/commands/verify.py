@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.errors import BadInput, Internal, NoSuchSession, NotPermitted
 from orchctl.paths import Root, check, find_root

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from orchctl.client.connection import HELLO_S, ConnectionLost, answer_in, hello_in, our_hello
 from orchctl.errors import PeerBroke, SupervisorUnreachable
-from orchctl.protocol import codec, framing, hello
+from orchctl.protocol import codec, frames, hello
 from orchctl.protocol.messages import Answer, Request
 
 
@@ -24,8 +24,8 @@ class AsyncConnection:
         connected.setblocking(False)
         self._socket = connected
         self._forget = forget
-        self._decoder = framing.Decoder()
-        self._frames: list[framing.Frame] = []
+        self._decoder = frames.Decoder()
+        self._frames: list[frames.Frame] = []
         self._number = 0
         self._waiting = False
 
@@ -34,7 +34,7 @@ class AsyncConnection:
         self._socket.close()
         self._forget(self)
 
-    def give_up(self) -> tuple[socket.socket, framing.Decoder, list[framing.Frame]]:
+    def give_up(self) -> tuple[socket.socket, frames.Decoder, list[frames.Frame]]:
         """The socket and what was read of it, for somebody else to go on with."""
         if self._socket.fileno() < 0:  # somebody hung up just now
             raise ConnectionLost("the connection was closed")
@@ -70,11 +70,11 @@ class AsyncConnection:
     async def answer_to(self, number: int) -> Answer:
         """The next message that answers request `number`."""
         item = await self.next(number)
-        if isinstance(item, framing.Data):
+        if isinstance(item, frames.Data):
             raise PeerBroke("output came where an answer was due", code="bad-stream")
         return item
 
-    async def next(self, number: int) -> Answer | framing.Data:
+    async def next(self, number: int) -> Answer | frames.Data:
         """The next message or output for request `number`; an error that came instead is raised."""
         while (item := answer_in(await self._frame(), number)) is None:
             pass
@@ -117,7 +117,7 @@ class AsyncConnection:
             self._waiting = False
             loop.remove_writer(fd)
 
-    async def _frame(self) -> framing.Frame:
+    async def _frame(self) -> frames.Frame:
         """The next one."""
         while not self._frames:
             self._waiting = True

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from orchctl.client.aio.connection import AsyncConnection
 from orchctl.client.connection import ConnectionLost
 from orchctl.errors import OrchctlError, PeerBroke
-from orchctl.protocol import codec, framing
+from orchctl.protocol import codec
+from orchctl.protocol import frames as framing
 from orchctl.protocol.messages import Answer, Failed, Request
 
 CALLS = 48  # the supervisor takes up to 64 of one connection at once, and then lets the rest wait

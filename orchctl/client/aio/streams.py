@@ -19,7 +19,7 @@ from orchctl.client.exec import Collection, CommandReading, Options
 from orchctl.client.output import OutputReading, PatternSearch
 from orchctl.client.story import Ending, asked_of
 from orchctl.errors import BadInput, PeerBroke, TimedOut
-from orchctl.protocol.framing import Data
+from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
 from orchctl.session.command import Result
 from orchctl.session.model import Session

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
 from orchctl.errors import OrchctlError, PeerBroke
 from orchctl.paths import Root, socket_address
-from orchctl.protocol import codec, framing, hello, messages
+from orchctl.protocol import codec, hello, messages
+from orchctl.protocol import frames as framing
 from orchctl.session.supervisor import SupervisorStatus
 from orchctl.version import VERSION
 

@@ -14,7 +14,7 @@ from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.log.commands import apart_files
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
-from orchctl.protocol.framing import DATA_LIMIT_BYTES
+from orchctl.protocol.frames import DATA_LIMIT_BYTES
 from orchctl.session.command import Command, CommandWait
 from orchctl.session.lease_state import key_of
 from orchctl.supervisor import own_session

@@ -8,7 +8,7 @@ import time
 import click
 
 from orchctl.cli.app import DURATION, App, pass_app
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.output import Form, forms
 from orchctl.cli.tables import age, lease_of
 from orchctl.cli.tokens import lease_option
 from orchctl.session.lease_value import Lease, Viewer

@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.protocol.agents import GetPending, ListHarnesses, ReplyTo, SomeHarnesses, SomePending
-from orchctl.protocol.commands import (
+from orchctl.protocol.messages.agents import GetPending, ListHarnesses, ReplyTo, SomeHarnesses, SomePending
+from orchctl.protocol.messages.exec import (
     CommandBegins,
     CommandEnds,
     CommandInterrupted,
@@ -24,8 +24,17 @@ from orchctl.protocol.commands import (
     PutSpool,
     SomeCommands,
 )
-from orchctl.protocol.inputs import ControlSession, InterruptSession, SendInput
-from orchctl.protocol.kept import (
+from orchctl.protocol.messages.input import ControlSession, InterruptSession, SendInput
+from orchctl.protocol.messages.lease import (
+    GetLease,
+    LeaseNews,
+    LeaseState,
+    OpenView,
+    ReleaseLease,
+    TakeLease,
+    TransferLease,
+)
+from orchctl.protocol.messages.output import (
     AckOutput,
     Prune,
     Pruned,
@@ -39,17 +48,8 @@ from orchctl.protocol.kept import (
     StreamSnapshot,
     StreamTime,
 )
-from orchctl.protocol.leases import (
-    GetLease,
-    LeaseNews,
-    LeaseState,
-    OpenView,
-    ReleaseLease,
-    TakeLease,
-    TransferLease,
-)
-from orchctl.protocol.supervising import GetStatus, RestartSupervisor, Status, StopSupervisor
-from orchctl.protocol.waiting import Fired, GetTerminal, TerminalModes, WaitFor
+from orchctl.protocol.messages.supervisor import GetStatus, RestartSupervisor, Status, StopSupervisor
+from orchctl.protocol.messages.wait import Fired, GetTerminal, TerminalModes, WaitFor
 from orchctl.session.model import Session
 from orchctl.session.selected import Selection
 from orchctl.session.supervisor import KillReport

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.chosen import sessions_argument
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.options import sessions_argument
+from orchctl.cli.output import Form, forms
 from orchctl.client.choosing import selection_of
 from orchctl.session.model import Session
 from orchctl.session.selected import Selection

@@ -13,9 +13,9 @@ import click
 
 from orchctl.cli import tables
 from orchctl.cli.app import DURATION, SIZE_BYTES, App, pass_app
-from orchctl.cli.chosen import sessions_argument
-from orchctl.cli.forms import Form, forms
 from orchctl.cli.moments import parse_time
+from orchctl.cli.options import sessions_argument
+from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all

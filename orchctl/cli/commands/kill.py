@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from orchctl.cli.app import DURATION, SIGNAL, App, pass_app
-from orchctl.cli.chosen import sessions_argument
-from orchctl.cli.forms import Form, forms
+from orchctl.cli.options import sessions_argument
+from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.tables import command_of
 from orchctl.session.model import Session
