@@ -79,13 +79,23 @@ if TYPE_CHECKING:
     from orchctl.protocol.messages.output import Pruned
     from orchctl.session.command import Command, CommandStatus, Result
     from orchctl.session.lease_value import Lease, Viewer
-    from orchctl.session.model import EndReason, Output, Session, State, Traffic, Waiting
+    from orchctl.session.model import (
+        EndReason,
+        Expected,
+        Happened,
+        KillReport,
+        Output,
+        RestartReport,
+        Selection,
+        Session,
+        State,
+        SupervisorStatus,
+        Traffic,
+        Waiting,
+    )
     from orchctl.session.screen import Screen, Size
     from orchctl.session.search import Count, Line
-    from orchctl.session.selected import Selection
     from orchctl.session.stream_values import Chunk, Gap
-    from orchctl.session.supervisor import KillReport, RestartReport, SupervisorStatus
-    from orchctl.session.waiting import Expected, Happened
 
 _HOMES = {
     "AsyncClient": "orchctl.client.aio.client",
@@ -103,10 +113,10 @@ _HOMES = {
     "Count": "orchctl.session.search",
     "EndReason": "orchctl.session.model",
     "EventStream": "orchctl.client.events",
-    "Expected": "orchctl.session.waiting",
+    "Expected": "orchctl.session.model",
     "Gap": "orchctl.session.stream_values",
-    "Happened": "orchctl.session.waiting",
-    "KillReport": "orchctl.session.supervisor",
+    "Happened": "orchctl.session.model",
+    "KillReport": "orchctl.session.model",
     "Lease": "orchctl.session.lease_value",
     "LeaseState": "orchctl.protocol.messages.lease",
     "Line": "orchctl.session.search",
@@ -116,18 +126,18 @@ _HOMES = {
     "OutputStream": "orchctl.client.output",
     "Pruned": "orchctl.protocol.messages.output",
     "Reader": "orchctl.client.several",
-    "RestartReport": "orchctl.session.supervisor",
+    "RestartReport": "orchctl.session.model",
     "Result": "orchctl.session.command",
     "Screen": "orchctl.session.screen",
     "SearchStream": "orchctl.client.searching",
-    "Selection": "orchctl.session.selected",
+    "Selection": "orchctl.session.model",
     "Session": "orchctl.session.model",
     "SessionHandle": "orchctl.client.handle",
     "SessionSpawn": "orchctl.client.pexpect",
     "SeveralOutputs": "orchctl.client.several",
     "Size": "orchctl.session.screen",
     "State": "orchctl.session.model",
-    "SupervisorStatus": "orchctl.session.supervisor",
+    "SupervisorStatus": "orchctl.session.model",
     "Traffic": "orchctl.session.model",
     "Viewer": "orchctl.session.lease_value",
     "Waiting": "orchctl.session.model",

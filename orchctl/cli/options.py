@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from orchctl.cli.app import labels
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection
 
 F = TypeVar("F", bound=Callable[..., Any])
 

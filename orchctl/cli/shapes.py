@@ -18,9 +18,8 @@ from orchctl.client.usage import LimitRow
 from orchctl.session.agent import HarnessStatus, Pending
 from orchctl.session.command import Command
 from orchctl.session.lease_value import Lease, Viewer
-from orchctl.session.model import Session
+from orchctl.session.model import KillReport, RestartReport, Session, SupervisorStatus
 from orchctl.session.screen import Screen
-from orchctl.session.supervisor import KillReport, RestartReport, SupervisorStatus
 
 _shape = dataclass(frozen=True, slots=True, kw_only=True)
 

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from orchctl.paths import repo_of
 from orchctl.protocol import messages
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 T = TypeVar("T", bound=messages.Answer)
 P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)

@@ -30,8 +30,7 @@ from orchctl.paths import Root, find_root
 from orchctl.protocol import hello, messages
 from orchctl.session import manager
 from orchctl.session.command import Command, Result
-from orchctl.session.model import Session
-from orchctl.session.supervisor import KillReport
+from orchctl.session.model import KillReport, Session
 
 if TYPE_CHECKING:
     import socket

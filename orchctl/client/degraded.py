@@ -17,7 +17,7 @@ from orchctl.paths import Root, socket_address
 from orchctl.protocol import codec, frames, hello
 from orchctl.protocol.messages import Failed, StopSupervisor
 from orchctl.session import layout
-from orchctl.session.supervisor import SupervisorStatus
+from orchctl.session.model import SupervisorStatus
 from orchctl.version import VERSION
 
 _LOG_BYTES = 1 << 14

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from orchctl.client.waiting import Waits
 from orchctl.protocol import messages
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 if TYPE_CHECKING:
     from orchctl.client.several import SeveralOutputs

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from orchctl.session.command import Command, Result
-from orchctl.session.model import Session
-from orchctl.session.supervisor import KillReport
+from orchctl.session.model import KillReport, Session
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
     from orchctl.client.exec import ExecOptions
     from orchctl.client.output import OutputStream
     from orchctl.client.pexpect import SessionSpawn
-    from orchctl.session.waiting import Expected
+    from orchctl.session.model import Expected
 
 
 class SessionHandle:

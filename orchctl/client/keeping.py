@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from orchctl.client.connection import Connection
 from orchctl.client.output import OutputStream
 from orchctl.protocol import messages
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.events import EventStream

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from orchctl.errors import Conflict
 from orchctl.paths import Root
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 if TYPE_CHECKING:
     from orchctl.client.output import OutputStream

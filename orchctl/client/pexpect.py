@@ -21,8 +21,7 @@ from orchctl.client.many import Many
 from orchctl.client.several import Reader
 from orchctl.errors import Conflict, NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.messages import ReadOutput
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 from orchctl.session.stream_values import Chunk
 from orchctl.terminal.views import MarkView
 

@@ -12,7 +12,7 @@ from orchctl.client.patience import Patience
 from orchctl.errors import PeerBroke, SupervisorUnreachable
 from orchctl.paths import Root
 from orchctl.protocol import messages
-from orchctl.session.supervisor import RestartReport, SupervisorStatus
+from orchctl.session.model import RestartReport, SupervisorStatus
 
 if TYPE_CHECKING:
     import socket

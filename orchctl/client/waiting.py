@@ -11,14 +11,13 @@ from orchctl.client.choosing import Choosing
 from orchctl.client.keeping import Keeping
 from orchctl.client.output import OutputStream, search
 from orchctl.protocol import messages
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 if TYPE_CHECKING:
     from orchctl.client.attach.loop import Left
     from orchctl.client.client import Client
     from orchctl.client.pexpect import SessionSpawn
-    from orchctl.session.waiting import Expected, Happened
+    from orchctl.session.model import Expected, Happened
 
 
 def check_conditions(conditions: Sequence[str]) -> None:

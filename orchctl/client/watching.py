@@ -17,9 +17,8 @@ from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, Fired, ReadOutput, WaitFor
 from orchctl.session import wait
-from orchctl.session.model import Session
+from orchctl.session.model import Happened, Session
 from orchctl.session.stream_values import Chunk
-from orchctl.session.waiting import Happened
 from orchctl.terminal.views import RawView, TextView, View
 
 _OUTPUT = "/output"  # after a session's id: the key of its output's reader

@@ -1,4 +1,4 @@
-"""What a session is, as everybody sees it: the same object in the CLI, on the socket and in JSON."""
+"""A session as everybody sees it, the supervisor's status, and what a caller selects or waits for. Pure values."""
 
 from __future__ import annotations
 
@@ -115,3 +115,93 @@ class Session:
     def exit_status(self) -> int | None:
         """What a shell would say: the exit code, 128+N for signal N, None while unknown."""
         return 128 + self.signal if self.signal is not None else self.exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupervisorStatus:
+    """The supervisor that answers, or `running: false`; `degraded` says why one that should run does not start."""
+
+    running: bool
+    pid: int | None = None
+    zygote: int | None = None
+    version: str | None = None
+    protocol: int | None = None
+    started_at: float | None = None
+    sessions: int = 0
+    socket: str = ""
+    state_dir: str = ""
+    chain_head: str | None = None  # of the event journal: noted elsewhere, it shows later whether anything was changed
+    problems: tuple[str, ...] = ()
+    degraded: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartReport:
+    """Who was replaced by whom; `old_pid` is null where none ran."""
+
+    old_pid: int | None
+    pid: int | None
+    zygote: int | None
+    version: str | None
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KillReport:
+    """What a kill did: the sessions it ended, and processes that would not go."""
+
+    ended: tuple[str, ...] = ()
+    already_ended: tuple[str, ...] = ()
+    survivors: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Sessions by id, name, prefix or `@last`; or those, of all or of managers, for which conditions hold.
+
+    `everything` chooses all there are. A selection that says nothing chooses none.
+    """
+
+    sessions: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()  # each with all below it
+    labels: dict[str, str] = field(default_factory=dict)
+    repo: str | None = None
+    everything: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.sessions or self.open)
+
+    @property
+    def single(self) -> bool:
+        """Whether it names one session and says nothing else."""
+        return len(self.sessions) == 1 and not self.open
+
+    @property
+    def open(self) -> bool:
+        """Whether sessions that do not exist yet may belong to it."""
+        return bool(self.managers or self.labels or self.repo is not None or self.everything)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """The condition that holds, as it was asked for, and the session then; for `output=…` also what matched."""
+
+    condition: str
+    session: Session
+    match: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """Which of the patterns was found first, what matched, and the text before it.
+
+    `dropped_bytes` counts what came still earlier and was let go, so that memory is bounded.
+    """
+
+    index: int
+    match: bytes
+    before: bytes
+    groups: tuple[bytes | None, ...] = ()
+    dropped_bytes: int = 0

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from orchctl.errors import BadInput
 from orchctl.session import manager
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 _KEY = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/-]{0,62}")
 VALUE_LIMIT = 256  # characters of a label's value

@@ -17,8 +17,7 @@ from orchctl.log.session_files import Spec
 from orchctl.protocol.messages import SpawnSession
 from orchctl.session import environment, manager, restarting, selector
 from orchctl.session import selection as choosing
-from orchctl.session.model import Session, State
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session, State
 from orchctl.supervisor import shell_start
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.sessions import Lives

@@ -19,7 +19,7 @@ import pytest
 
 from orchctl.pair.degraded import frame
 from orchctl.protocol import codec, hello, messages
-from orchctl.session.supervisor import SupervisorStatus
+from orchctl.session.model import SupervisorStatus
 from tests.cli.doctoring import Visit, as_user
 from tests.needs import needs
 from tests.world import ORCHCTL, World, processes_of, until

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from orchctl.client.expecting import Expecting
 from orchctl.client.output import WINDOW_BYTES
 from orchctl.client.watching import Search
-from orchctl.session.waiting import Expected
+from orchctl.session.model import Expected
 
 
 def _cut(data: bytes, at: list[int]) -> list[bytes]:

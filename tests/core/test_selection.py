@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 from orchctl.session.selection import LABELS_LIMIT, check_labels, choose, chooses
 
 MANAGERS = ["user", "user:a", "a", "a:b", "a:bc", "a:b:c"]

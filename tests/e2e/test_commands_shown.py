@@ -11,8 +11,8 @@ import signal
 import pytest
 
 from orchctl import AsyncClient, Client, SessionHandle
+from orchctl.session.model import Expected
 from orchctl.session.stream_values import Chunk
-from orchctl.session.waiting import Expected
 from orchctl.shell.marks import ANY_MARK
 from tests.attached import DETACH, attached
 from tests.attached import until as person_until

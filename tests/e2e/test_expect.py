@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from orchctl import OrchctlError
-from orchctl.session.waiting import Expected
+from orchctl.session.model import Expected
 from tests.world import World
 
 ECHOES = ("sh", "-c", 'stty -echo; echo ready; while read x; do echo "<$x>"; done; printf bye')

@@ -11,7 +11,7 @@ import pytest
 
 from orchctl import OrchctlError
 from orchctl.errors import NoSuchSession, TimedOut
-from orchctl.session.waiting import Happened
+from orchctl.session.model import Happened
 from tests.world import World, until
 
 SAYS = ("sh", "-c", "echo early; read x; echo got $x; read y; exit 7")

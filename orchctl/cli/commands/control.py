@@ -13,8 +13,7 @@ from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.tokens import lease_option
 from orchctl.errors import OrchctlError
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -19,8 +19,7 @@ from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
-from orchctl.session.model import State
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, State
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

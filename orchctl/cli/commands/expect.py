@@ -9,7 +9,7 @@ import click
 from orchctl.cli.app import DURATION, App, pass_app
 from orchctl.cli.output import Form, forms
 from orchctl.cli.texts import plain_text, show_text
-from orchctl.session.waiting import Expected
+from orchctl.session.model import Expected
 
 
 @click.command("expect", context_settings={"max_content_width": 100})

@@ -9,9 +9,7 @@ from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.cli.tables import command_of
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
-from orchctl.session.supervisor import KillReport
+from orchctl.session.model import KillReport, Selection, Session
 from orchctl.terminal.views import one_line
 
 _GRACE = click.option(

@@ -8,8 +8,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.client.choosing import selection_of
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 from orchctl.terminal.views import one_line
 
 

@@ -17,9 +17,8 @@ from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
 from orchctl.errors import OrchctlError
-from orchctl.session.model import Session
+from orchctl.session.model import Selection, Session
 from orchctl.session.search import Count, Line
-from orchctl.session.selected import Selection
 
 TROUBLE = 2  # any error: 1 says that nothing was found
 LINES = click.IntRange(0)

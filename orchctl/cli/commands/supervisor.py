@@ -12,7 +12,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.errors import NotPermitted
-from orchctl.session.supervisor import SupervisorStatus
+from orchctl.session.model import SupervisorStatus
 from orchctl.terminal.views import one_line
 from orchctl.units import about_duration
 

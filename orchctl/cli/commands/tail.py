@@ -16,8 +16,7 @@ from orchctl.cli.output import Form, forms
 from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
 from orchctl.errors import Conflict, NoSuchSession
-from orchctl.session.model import Session, State
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session, State
 from orchctl.session.stream_values import Chunk, Gap
 
 if TYPE_CHECKING:

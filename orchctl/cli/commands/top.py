@@ -12,8 +12,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.columns import aligned
 from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 HEAD = ("ID", "NAME", "CPU%", "TIME", "MEMORY", "READ", "WRITTEN", "PROCS", "OUTPUT", "COMMAND")
 APART_S = 0.5  # between two looks, where only one table is shown

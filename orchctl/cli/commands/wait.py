@@ -14,9 +14,7 @@ from orchctl.cli.output import Form, forms
 from orchctl.cli.texts import plain_text, show_text
 from orchctl.client.waiting import check_conditions
 from orchctl.errors import NoSuchSession
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
-from orchctl.session.waiting import Happened
+from orchctl.session.model import Happened, Selection, Session
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -25,7 +25,7 @@ from orchctl.errors import NoSuchSession, SupervisorUnreachable, TimedOut
 from orchctl.paths import Root, find_root, prepare
 from orchctl.protocol import hello, messages
 from orchctl.session import manager
-from orchctl.session.supervisor import SupervisorStatus
+from orchctl.session.model import SupervisorStatus
 
 IDLE_LIMIT = 4  # connections kept for the next commands
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from orchctl.client.choosing import P, T
 from orchctl.protocol import messages
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 
 
 class AsyncChoosing(ABC):

@@ -23,8 +23,7 @@ from orchctl.errors import NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session import manager
 from orchctl.session.command import Command, Result
-from orchctl.session.model import Session
-from orchctl.session.supervisor import KillReport
+from orchctl.session.model import KillReport, Session
 
 if TYPE_CHECKING:
     from orchctl.client.aio.streams import AsyncCommandStream

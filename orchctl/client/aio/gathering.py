@@ -12,8 +12,7 @@ from orchctl.client.aio.streams import AsyncEventStream, AsyncOutputStream, Asyn
 from orchctl.client.aio.waiting import AsyncWaits
 from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.protocol import messages
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection, Session
 from orchctl.session.selection import chooses
 from orchctl.session.stream_values import Chunk, Gap
 

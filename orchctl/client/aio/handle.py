@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from orchctl.session.command import Command, Result
-from orchctl.session.model import Session
-from orchctl.session.supervisor import KillReport
+from orchctl.session.model import KillReport, Session
 
 if TYPE_CHECKING:
     from orchctl.client.aio.client import AsyncClient
     from orchctl.client.aio.streams import AsyncOutputStream
     from orchctl.client.exec import ExecOptions
-    from orchctl.session.waiting import Expected
+    from orchctl.session.model import Expected
 
 
 class AsyncSessionHandle:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from orchctl.client.aio.connection import AsyncConnection
 from orchctl.client.aio.streams import AsyncOutputStream
 from orchctl.protocol import messages
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.aio.streams import AsyncEventStream

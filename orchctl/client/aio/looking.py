@@ -19,10 +19,9 @@ from orchctl.paths import Root
 from orchctl.plain import from_plain
 from orchctl.search.frames import Decoder
 from orchctl.search.pattern import compiled
-from orchctl.session.model import Session
+from orchctl.session.model import Selection, Session
 from orchctl.session.screen import Screen, Size
 from orchctl.session.search import Search
-from orchctl.session.selected import Selection
 
 if TYPE_CHECKING:
     from orchctl.client.recording import Form

@@ -13,7 +13,7 @@ from orchctl.client.supervising import T
 from orchctl.errors import SupervisorUnreachable
 from orchctl.paths import Root
 from orchctl.protocol import messages
-from orchctl.session.supervisor import RestartReport, SupervisorStatus
+from orchctl.session.model import RestartReport, SupervisorStatus
 
 if TYPE_CHECKING:
     import socket

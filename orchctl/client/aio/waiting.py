@@ -15,10 +15,8 @@ from orchctl.client.watching import Search
 from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.protocol import messages
 from orchctl.session import wait as waiting
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
+from orchctl.session.model import Expected, Happened, Selection, Session
 from orchctl.session.stream_values import Chunk
-from orchctl.session.waiting import Expected, Happened
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal.views import RawView, TextView, View
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from orchctl.config import Config, Problem
 from orchctl.lazy_dataclass import dataclass
 from orchctl.paths import Root
-from orchctl.session.supervisor import SupervisorStatus
+from orchctl.session.model import SupervisorStatus
 
 
 class Level(enum.StrEnum):

@@ -15,7 +15,7 @@ from orchctl.errors import OrchctlError, PeerBroke
 from orchctl.paths import Root, socket_address
 from orchctl.protocol import codec, hello, messages
 from orchctl.protocol import frames as framing
-from orchctl.session.supervisor import SupervisorStatus
+from orchctl.session.model import SupervisorStatus
 from orchctl.version import VERSION
 
 NAME, LOCK, ZYGOTES = "supervisor", "start-lock", "zygotes"

@@ -50,9 +50,7 @@ from orchctl.protocol.messages.output import (
 )
 from orchctl.protocol.messages.supervisor import GetStatus, RestartSupervisor, Status, StopSupervisor
 from orchctl.protocol.messages.wait import Fired, GetTerminal, TerminalModes, WaitFor
-from orchctl.session.model import Session
-from orchctl.session.selected import Selection
-from orchctl.session.supervisor import KillReport
+from orchctl.session.model import KillReport, Selection, Session
 
 __all__ = [
     "AckOutput",

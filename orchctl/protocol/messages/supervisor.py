@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.supervisor import SupervisorStatus
+from orchctl.session.model import SupervisorStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

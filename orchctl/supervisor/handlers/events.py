@@ -14,7 +14,7 @@ from orchctl.log.disk import REAL
 from orchctl.log.event_reader import EventReader
 from orchctl.protocol import messages
 from orchctl.session import manager, selection, selector
-from orchctl.session.selected import Selection
+from orchctl.session.model import Selection
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import either

@@ -9,7 +9,7 @@ import signal
 from orchctl.errors import BadInput, Conflict
 from orchctl.pair.tree import lives
 from orchctl.protocol import messages
-from orchctl.session.supervisor import KillReport
+from orchctl.session.model import KillReport
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
