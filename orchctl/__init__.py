@@ -93,8 +93,7 @@ if TYPE_CHECKING:
         Traffic,
         Waiting,
     )
-    from orchctl.session.screen import Screen, Size
-    from orchctl.session.search import Count, Line
+    from orchctl.session.search import Count, Line, Screen, Size
     from orchctl.session.stream_values import Chunk, Gap
 
 _HOMES = {
@@ -128,14 +127,14 @@ _HOMES = {
     "Reader": "orchctl.client.several",
     "RestartReport": "orchctl.session.model",
     "Result": "orchctl.session.command",
-    "Screen": "orchctl.session.screen",
+    "Screen": "orchctl.session.search",
     "SearchStream": "orchctl.client.searching",
     "Selection": "orchctl.session.model",
     "Session": "orchctl.session.model",
     "SessionHandle": "orchctl.client.handle",
     "SessionSpawn": "orchctl.client.pexpect",
     "SeveralOutputs": "orchctl.client.several",
-    "Size": "orchctl.session.screen",
+    "Size": "orchctl.session.search",
     "State": "orchctl.session.model",
     "SupervisorStatus": "orchctl.session.model",
     "Traffic": "orchctl.session.model",

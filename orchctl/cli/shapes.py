@@ -19,7 +19,7 @@ from orchctl.session.agent import HarnessStatus, Pending
 from orchctl.session.command import Command
 from orchctl.session.lease_value import Lease, Viewer
 from orchctl.session.model import KillReport, RestartReport, Session, SupervisorStatus
-from orchctl.session.screen import Screen
+from orchctl.session.search import Screen
 
 _shape = dataclass(frozen=True, slots=True, kw_only=True)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orchctl.client.output import OutputStream
     from orchctl.client.recording import Form
     from orchctl.client.searching import SearchStream
-    from orchctl.session.screen import Painting, Screen, Size
+    from orchctl.session.search import Painting, Screen, Size
     from orchctl.session.stream_values import Gap
 
 
@@ -79,7 +79,7 @@ class Looking(ABC):
         """What a session's terminal shows now; of an ended one, what it showed last."""
         from orchctl.client.workers import answer
         from orchctl.plain import from_plain
-        from orchctl.session.screen import Screen
+        from orchctl.session.search import Screen
 
         found = self.info(session)
         if found.backend != "pty":
@@ -91,7 +91,7 @@ class Looking(ABC):
         """How another terminal is made to show what this session's shows now."""
         from orchctl.client.workers import answer
         from orchctl.plain import from_plain
-        from orchctl.session.screen import Painting
+        from orchctl.session.search import Painting
 
         asked = {"sessions_dir": self.root.sessions, "session": session.id, "paint": True}
         return from_plain(Painting, answer("screen", asked))
@@ -100,7 +100,7 @@ class Looking(ABC):
         """The sizes that a session's terminal has had, and from which byte of its output on."""
         from orchctl.client.workers import answer
         from orchctl.plain import from_plain
-        from orchctl.session.screen import Size
+        from orchctl.session.search import Size
 
         found = self.info(session)
         if found.backend != "pty":

@@ -25,7 +25,7 @@ from orchctl.protocol.messages import (
     StreamTime,
 )
 from orchctl.session.model import Session
-from orchctl.session.screen import Screen
+from orchctl.session.search import Screen
 from orchctl.session.stream import Cursor
 from orchctl.session.stream_values import Chunk, Gap
 from orchctl.terminal.views import TextView

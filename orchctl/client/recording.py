@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from orchctl.client.output import OutputReading, OutputStream
 from orchctl.session.model import Session
-from orchctl.session.screen import Size
+from orchctl.session.search import Size
 from orchctl.session.stream_values import Chunk, Gap
 from orchctl.terminal.views import MarkView, RawView, View
 

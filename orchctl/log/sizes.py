@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from orchctl.log.session_files import SessionStore, Spec
 from orchctl.log.time_lookup import Timeline
-from orchctl.session.screen import Size
+from orchctl.session.search import Size
 
 
 def sizes(store: SessionStore, spec: Spec, end: int) -> Sequence[Size]:

@@ -14,7 +14,7 @@ from asyncio.subprocess import PIPE, Process
 from orchctl.errors import Internal, LimitReached, TimedOut, from_wire
 from orchctl.plain import from_plain
 from orchctl.protocol.frames import REQUEST_LIMIT_BYTES
-from orchctl.session.screen import Screen
+from orchctl.session.search import Screen
 
 AT_ONCE = 2  # each is a whole processor's work for up to seconds
 LIMIT_S = 60.0  # a ring of 64 MiB takes one or two

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchctl.session.screen import Painting
+from orchctl.session.search import Painting
 from orchctl.terminal.replay import Replay
 
 _NO_WRAP, _WRAP = b"\x1b[?7l", b"\x1b[?7h"

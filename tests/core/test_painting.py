@@ -4,7 +4,7 @@ import pyghostty as ghostty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.session.screen import Painting
+from orchctl.session.search import Painting
 from orchctl.terminal.painting import empty, notice, repaint
 
 

@@ -20,8 +20,7 @@ from orchctl.plain import from_plain
 from orchctl.search.frames import Decoder
 from orchctl.search.pattern import compiled
 from orchctl.session.model import Selection, Session
-from orchctl.session.screen import Screen, Size
-from orchctl.session.search import Search
+from orchctl.session.search import Screen, Search, Size
 
 if TYPE_CHECKING:
     from orchctl.client.recording import Form

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.model import Session
-from orchctl.session.screen import Screen
+from orchctl.session.search import Screen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from orchctl.errors import BadInput, Conflict
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session.credit import grant
-from orchctl.session.screen import Screen
+from orchctl.session.search import Screen
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.flow import Flow
