@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from orchctl.protocol.messages.lease import LeaseState
     from orchctl.protocol.messages.output import Pruned
     from orchctl.session.command import Command, CommandStatus, Result
-    from orchctl.session.lease_value import Lease, Viewer
+    from orchctl.session.lease_state import Lease, Viewer
     from orchctl.session.model import (
         EndReason,
         Expected,
@@ -116,7 +116,7 @@ _HOMES = {
     "Gap": "orchctl.session.stream_values",
     "Happened": "orchctl.session.model",
     "KillReport": "orchctl.session.model",
-    "Lease": "orchctl.session.lease_value",
+    "Lease": "orchctl.session.lease_state",
     "LeaseState": "orchctl.protocol.messages.lease",
     "Line": "orchctl.session.search",
     "Options": "orchctl.client.exec",
@@ -138,7 +138,7 @@ _HOMES = {
     "State": "orchctl.session.model",
     "SupervisorStatus": "orchctl.session.model",
     "Traffic": "orchctl.session.model",
-    "Viewer": "orchctl.session.lease_value",
+    "Viewer": "orchctl.session.lease_state",
     "Waiting": "orchctl.session.model",
 }
 

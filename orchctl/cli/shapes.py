@@ -17,7 +17,7 @@ from orchctl.cli.event_shapes import Event
 from orchctl.client.usage import LimitRow
 from orchctl.session.agent import HarnessStatus, Pending
 from orchctl.session.command import Command
-from orchctl.session.lease_value import Lease, Viewer
+from orchctl.session.lease_state import Lease, Viewer
 from orchctl.session.model import KillReport, RestartReport, Session, SupervisorStatus
 from orchctl.session.search import Screen
 

@@ -9,7 +9,7 @@ import click
 
 from orchctl.cli.colour import BAD, STATES, paint
 from orchctl.cli.columns import aligned
-from orchctl.session.lease_value import Lease
+from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session, State
 
 HEAD = ("ID", "NAME", "MANAGER", "STATE", "TIME", "COMMAND")

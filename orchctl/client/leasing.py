@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from orchctl.errors import PeerBroke
 from orchctl.protocol import messages
-from orchctl.session.lease_value import Lease
+from orchctl.session.lease_state import Lease
 
 T = TypeVar("T", bound=messages.Answer)
 

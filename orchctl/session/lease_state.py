@@ -1,7 +1,4 @@
-"""A lease as the rules see it: who holds it and how, who waits to have it back, and what of that is kept. Pure.
-
-Times are seconds since boot: no clock that somebody sets makes a lease longer or shorter.
-"""
+"""Who may type into a session, as everybody sees it."""
 
 from __future__ import annotations
 
@@ -14,6 +11,35 @@ from typing import Any
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.lazy_dataclass import dataclass
 from orchctl.plain import from_plain, to_plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to type, while it is held; times are Unix time.
+
+    `holder` is the public name of a viewer: eight digits that tell viewers apart and open nothing.
+    """
+
+    holder: str
+    who: str  # the holder's manager
+    epoch: int  # grows with each grant, for ever
+    since: float
+    terminal: str | None = None
+    expires_at: float | None = None  # None: as long as its holder is there and types
+    returns_to: str | None = None  # the viewer that has it back when this one lets go
+    away: bool = False  # the connection is lost; the holder may come back until `expires_at`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Somebody who is attached to a session."""
+
+    name: str
+    who: str
+    terminal: str | None = None
+    read_only: bool = False
+    since: float = 0.0
+
 
 Record = dict[str, Any]  # a line of the journal
 GRACE_S = 10.0  # a client finds a killed supervisor's successor, or its network, within less

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.agent import AgentState
-from orchctl.session.lease_value import Lease
+from orchctl.session.lease_state import Lease
 
 
 class State(enum.StrEnum):

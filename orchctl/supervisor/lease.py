@@ -17,8 +17,18 @@ from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.log.leases import LeaseStore
 from orchctl.protocol.messages.lease import LeaseNews, LeaseState
 from orchctl.session import lease
-from orchctl.session.lease_state import Attached, Change, Held, Identity, Move, Rights, restored, to_record
-from orchctl.session.lease_value import Lease, Viewer
+from orchctl.session.lease_state import (
+    Attached,
+    Change,
+    Held,
+    Identity,
+    Lease,
+    Move,
+    Rights,
+    Viewer,
+    restored,
+    to_record,
+)
 from orchctl.supervisor import failpoints
 from orchctl.supervisor.change import News
 from orchctl.supervisor.clock import boot_s

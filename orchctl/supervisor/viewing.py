@@ -9,8 +9,7 @@ from dataclasses import field
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol.messages.lease import LeaseNews
-from orchctl.session.lease_state import Grip, Held, Identity, key_of
-from orchctl.session.lease_value import Lease
+from orchctl.session.lease_state import Grip, Held, Identity, Lease, key_of
 
 NEWS_LIMIT = 64  # for a viewer that does not read; each says all that counts
 

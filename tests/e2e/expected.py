@@ -16,7 +16,7 @@ from orchctl.client.start import connect
 from orchctl.errors import OrchctlError
 from orchctl.paths import Root
 from orchctl.protocol.messages.lease import LeaseNews, OpenView
-from orchctl.session.lease_value import Lease
+from orchctl.session.lease_state import Lease
 
 TYPING_S = 20.0  # a holder that is attached and has typed within this time has what it had; it loses it after 30
 AWAY_S = 6.0  # the same for one that is away; it loses it after 10

@@ -11,7 +11,7 @@ from orchctl.cli.app import DURATION, App, pass_app
 from orchctl.cli.output import Form, forms
 from orchctl.cli.tables import age, lease_of
 from orchctl.cli.tokens import lease_option
-from orchctl.session.lease_value import Lease, Viewer
+from orchctl.session.lease_state import Lease, Viewer
 from orchctl.terminal.views import one_line
 
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 from orchctl.client.leasing import T, _held
 from orchctl.protocol import messages
-from orchctl.session.lease_value import Lease
+from orchctl.session.lease_state import Lease
 
 
 class AsyncLeasing(ABC):

@@ -12,7 +12,7 @@ from orchctl.client.attach.outbox import Letter, Outbox
 from orchctl.client.connection import Connection
 from orchctl.errors import OrchctlError
 from orchctl.protocol import codec, messages
-from orchctl.session.lease_value import Lease
+from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session
 from orchctl.terminal.keys import Kind
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.lease_value import Lease, Viewer
+from orchctl.session.lease_state import Lease, Viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
