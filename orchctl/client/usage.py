@@ -9,8 +9,7 @@ from orchctl.client.store_process import ask_store
 from orchctl.lazy_dataclass import dataclass
 from orchctl.paths import Root
 from orchctl.session import limits, manager
-from orchctl.session.limit_values import IDLE, TIME, TOTAL, Limits
-from orchctl.session.limits import Use
+from orchctl.session.limits import IDLE, TIME, TOTAL, Limits, Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

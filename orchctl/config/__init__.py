@@ -28,7 +28,7 @@ from orchctl.config.table import (
 )
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.agent import Profile
-from orchctl.session.limit_values import TOTAL, Limits
+from orchctl.session.limits import TOTAL, Limits
 from orchctl.terminal import detach_keys
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchctl import units
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.limit_values import IDLE, LOG, SESSIONS, TIME, TOTAL
+from orchctl.session.limits import IDLE, LOG, SESSIONS, TIME, TOTAL
 from orchctl.terminal import detach_keys
 
 Path = tuple[str, ...]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from orchctl.errors import LimitReached
 from orchctl.log.session_files import Spec
 from orchctl.session import limits
-from orchctl.session.limit_values import IDLE, TIME
+from orchctl.session.limits import IDLE, TIME
 from orchctl.supervisor.archive import Archive
 from orchctl.supervisor.context import House
 from orchctl.supervisor.session import SupervisedSession

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.session import limits, manager
-from orchctl.session.limit_values import IDLE, TIME, Limits, Rule
-from orchctl.session.limits import Use
+from orchctl.session.limits import IDLE, TIME, Limits, Rule, Use
 
 AGENT = "orchestrator:coordinator-001"
 
