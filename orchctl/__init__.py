@@ -94,7 +94,7 @@ if TYPE_CHECKING:
         Waiting,
     )
     from orchctl.session.search import Count, Line, Screen, Size
-    from orchctl.session.stream_values import Chunk, Gap
+    from orchctl.session.stream import Chunk, Gap
 
 _HOMES = {
     "AsyncClient": "orchctl.client.aio.client",
@@ -104,7 +104,7 @@ _HOMES = {
     "AsyncSearchStream": "orchctl.client.aio.looking",
     "AsyncSessionHandle": "orchctl.client.aio.handle",
     "AsyncSeveralOutputs": "orchctl.client.aio.gathering",
-    "Chunk": "orchctl.session.stream_values",
+    "Chunk": "orchctl.session.stream",
     "Client": "orchctl.client.client",
     "Command": "orchctl.session.command",
     "CommandStatus": "orchctl.session.command",
@@ -113,7 +113,7 @@ _HOMES = {
     "EndReason": "orchctl.session.model",
     "EventStream": "orchctl.client.events",
     "Expected": "orchctl.session.model",
-    "Gap": "orchctl.session.stream_values",
+    "Gap": "orchctl.session.stream",
     "Happened": "orchctl.session.model",
     "KillReport": "orchctl.session.model",
     "Lease": "orchctl.session.lease_state",

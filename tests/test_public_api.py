@@ -45,7 +45,7 @@ SEEN = [
     'Value of type "Coroutine[Any, Any, list[Session]]" must be used',
     'Revealed type is "Coroutine[Any, Any, list[orchctl.session.model.Session]]"',
     'Revealed type is "str"',
-    'Revealed type is "orchctl.session.stream_values.Chunk | orchctl.session.stream_values.Gap"',
+    'Revealed type is "orchctl.session.stream.Chunk | orchctl.session.stream.Gap"',
     'Argument "grace_s" to "kill" of "AsyncClient" has incompatible type "str"; expected "float"',
     '"Coroutine[Any, Any, Session]" has no attribute "state"',
     'Revealed type is "int"',

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from orchctl.cli.interrupts import PassOn, end_by_signal
 from orchctl.client.output import write_all
 from orchctl.session.model import EndReason, Session
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from orchctl.terminal.views import RawView, SafeView, TextView, View
 
 if TYPE_CHECKING:

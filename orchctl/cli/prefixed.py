@@ -10,7 +10,7 @@ from orchctl.cli.moments import clock
 from orchctl.client.output import write_all
 from orchctl.client.several import Reader
 from orchctl.session.model import Session
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.terminal.views import RawView, SafeView, TextView, View
 
 if TYPE_CHECKING:

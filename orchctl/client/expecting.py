@@ -9,7 +9,7 @@ from pexpect.expect import searcher_re
 from orchctl.client.output import WINDOW_BYTES, OutputStream
 from orchctl.errors import BadInput, NoSuchSession
 from orchctl.session.model import Expected
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.session.wait import compile_pattern
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal.views import RawView, TextView, View

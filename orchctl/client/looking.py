@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orchctl.client.recording import Form
     from orchctl.client.searching import SearchStream
     from orchctl.session.search import Painting, Screen, Size
-    from orchctl.session.stream_values import Gap
+    from orchctl.session.stream import Gap
 
 
 class Looking(ABC):

@@ -26,8 +26,7 @@ from orchctl.protocol.messages import (
 )
 from orchctl.session.model import Session
 from orchctl.session.search import Screen
-from orchctl.session.stream import Cursor
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Cursor, Gap
 from orchctl.terminal.views import TextView
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from orchctl.client.several import Reader
 from orchctl.errors import Conflict, NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.messages import ReadOutput
 from orchctl.session.model import Selection, Session
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.terminal.views import MarkView
 
 if TYPE_CHECKING:

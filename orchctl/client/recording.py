@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from orchctl.client.output import OutputReading, OutputStream
 from orchctl.session.model import Session
 from orchctl.session.search import Size
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from orchctl.terminal.views import MarkView, RawView, View
 
 

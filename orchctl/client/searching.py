@@ -10,7 +10,7 @@ from orchctl.plain import to_plain
 from orchctl.search.frames import Decoder
 from orchctl.session.model import Session
 from orchctl.session.search import Count, Line, Search
-from orchctl.session.stream_values import Gap
+from orchctl.session.stream import Gap
 
 Finding = Line | Count | Gap | str
 

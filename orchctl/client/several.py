@@ -15,7 +15,7 @@ from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput, SomeEvents
 from orchctl.session.model import Session
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 
 _EVENTS = "events"  # no session has this id
 Event = dict[str, Any]

@@ -18,7 +18,7 @@ from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, Fired, ReadOutput, WaitFor
 from orchctl.session import wait
 from orchctl.session.model import Happened, Session
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.terminal.views import RawView, TextView, View
 
 _OUTPUT = "/output"  # after a session's id: the key of its output's reader

@@ -9,8 +9,7 @@ from orchctl.log import segments
 from orchctl.log.disk import REAL, Disk
 from orchctl.session import layout
 from orchctl.session.model import Output
-from orchctl.session.stream import start_of_last_lines
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap, start_of_last_lines
 
 BLOCK_BYTES = 1 << 16
 

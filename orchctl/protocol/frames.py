@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from orchctl.errors import Internal, PeerBroke
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 CONTROL = 1
 DATA = 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from orchctl.session.search import Count, Line
-from orchctl.session.stream_values import Gap
+from orchctl.session.stream import Gap
 
 _HEAD = struct.Struct("<BBIQQII")  # kind, flags, session, two numbers, spans, bytes of text
 HEAD_BYTES = _HEAD.size

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from orchctl.search.pattern import Needle
 from orchctl.session.search import Line, Search
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 LINE_BYTES = 4 << 20
 OVERLAP_BYTES = 1 << 16  # a match of that length at least is found also where a long line was divided

@@ -1,14 +1,36 @@
-"""Where a reader stands in a log, and where it should start. Pure: bytes and numbers in, values out."""
+"""A stream of output: its pieces, where it begins, and how much a reader lets be sent. Pure."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orchctl.errors import PeerBroke
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.errors import BadInput, Internal, PeerBroke
+from orchctl.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes of the log; `offset` is the address of the first."""
+
+    offset: int
+    data: bytes
+
+    @property
+    def end(self) -> int:
+        """The address of the byte after the last."""
+        return self.offset + len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes `first` up to but not including `end` are no longer kept."""
+
+    first: int
+    end: int
 
 
 class Cursor:
@@ -61,3 +83,40 @@ def start_of_last_lines(count: int, blocks: Iterable[Chunk]) -> int | None:
                 return block.offset + at + 1
             end = at
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credit:
+    """Of one stream; each step gives the next one."""
+
+    granted_bytes: int
+    unacked_bytes: int = 0
+
+    @property
+    def left_bytes(self) -> int:
+        """How many more may be sent now."""
+        return self.granted_bytes - self.unacked_bytes
+
+    def send(self, count: int) -> Credit:
+        """So many bytes are on their way; never more than are left."""
+        if not 0 <= count <= self.left_bytes:
+            raise Internal(f"{count} bytes were sent where {self.left_bytes} were allowed", code="over-credit")
+        return replace(self, unacked_bytes=self.unacked_bytes + count)
+
+    def ack(self, count: int) -> Credit:
+        """The reader has taken so many, and as many more may come."""
+        if count < 1:
+            raise BadInput(f"{count} bytes cannot be acknowledged; at least 1", code="bad-ack")
+        if count > self.unacked_bytes:
+            raise BadInput(
+                f"{count} bytes acknowledged, but only {self.unacked_bytes} were sent and not acknowledged yet",
+                code="bad-ack",
+            )
+        return replace(self, unacked_bytes=self.unacked_bytes - count)
+
+
+def grant(count: int) -> Credit:
+    """A new stream's credit. Nothing would ever come of none, because only what was sent can be acknowledged."""
+    if count < 1:
+        raise BadInput(f"a credit of {count} bytes; at least 1", code="bad-credit")
+    return Credit(granted_bytes=count)

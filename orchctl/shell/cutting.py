@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.shell.marks import ANY_MARK, LIMIT_BYTES
 
 _UNFINISHED = re.compile(rb"\x1b(?:\](?:6(?:9(?:7(?:3(?:;[^\x07\x1b]*)?)?)?)?)?)?\Z")

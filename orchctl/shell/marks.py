@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 LIMIT_BYTES = 200
 ANY_MARK = re.compile(rb"\x1b\]6973;[0-9a-f]{16};[A-Z](?:;[^\x07\x1b]{0,150})?\x07")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 TEXT_LIMIT = 200  # characters of a command in text: more than a line of most terminals, and still read at a glance
 WIRE_LIMIT = 400  # what is handed to whoever shows it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from orchctl.session.credit import Credit
+from orchctl.session.stream import Credit
 
 
 class Flow:

@@ -22,7 +22,7 @@ from orchctl.log.sizes import sizes, start_of_run
 from orchctl.log.typed import TypedLog
 from orchctl.plain import to_plain
 from orchctl.session.search import Cursor, Painting, Screen, Size
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
 

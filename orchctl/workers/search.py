@@ -17,7 +17,7 @@ from orchctl.search import frames
 from orchctl.search.lines import LineSearch
 from orchctl.search.pattern import Find, Needle
 from orchctl.session.search import Count, Line, Search
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import Typed, TypedLines
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from orchctl import Client
 from orchctl.errors import TimedOut
 from orchctl.session.model import Session
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from tests.chaos import oracle, processes
 from tests.chaos.oracle import ANSWER_S, End
 from tests.chaos.program import pieces

@@ -13,7 +13,7 @@ from orchctl.errors import PeerBroke
 from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, CommandBegins, CommandEnds, ExecCommand
 from orchctl.session.command import Command
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 COMMAND = Command(session="s", id="1", number=1, text="seq", start_offset=100, newlines="raw")
 

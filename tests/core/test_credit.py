@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput, Internal
-from orchctl.session.credit import Credit, grant
+from orchctl.session.stream import Credit, grant
 
 sizes = st.integers(1, 1 << 40)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.shell.cutting import MarkCutter
 
 LONGEST = b"\x1b]6973;0123456789abcdef;P;" + b"x" * 150 + b"\x07"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.shell.marks import ANY_MARK, LIMIT_BYTES, Mark, MarkScanner, prefix, whole_marks
 
 PROPERTY = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])

@@ -10,7 +10,7 @@ from orchctl.search.frames import Decoder, encode
 from orchctl.search.lines import LineSearch
 from orchctl.search.pattern import Needle
 from orchctl.session.search import Count, Line, Search
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.marks import ANY_MARK
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import PeerBroke
-from orchctl.session.stream import Cursor, gap_before, start_of_last_lines
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Cursor, Gap, gap_before, start_of_last_lines
 
 PROPERTY = settings(deadline=None, max_examples=150)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.shell.marks import ANY_MARK
 from orchctl.shell.typed_lines import STRETCH_BYTES, UNKNOWN, Typed, TypedLines, one_line
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 from orchctl import Client
 from orchctl.errors import Conflict
 from orchctl.log import journal
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from tests.e2e.expected import Expected, Somebody, View, is_held_by
 from tests.rawclient import children_of
 from tests.world import fresh_world, until

@@ -12,7 +12,7 @@ import pytest
 
 from orchctl import AsyncClient, Client, SessionHandle
 from orchctl.session.model import Expected
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.shell.marks import ANY_MARK
 from tests.attached import DETACH, attached
 from tests.attached import until as person_until

@@ -22,7 +22,7 @@ GROWTH_KIB = 5 << 10
 _FOLLOW = """
 import json, sys
 from orchctl import Client
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 credit = int(sys.argv[4]) or None
 with Client(state_dir=sys.argv[1]) as client, open(sys.argv[3], "wb", buffering=0) as copy:
     for piece in client.output(sys.argv[2], follow=True, credit_bytes=credit):

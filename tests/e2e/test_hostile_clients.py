@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.terminal.views import RawView
 from tests.needs import needs
 from tests.programs import pour, pour_digest

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from tests.world import DEADLINE_S, World, until
 
 RING = 1 << 18

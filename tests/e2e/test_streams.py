@@ -19,7 +19,7 @@ from orchctl.errors import BadInput, OrchctlError
 from orchctl.paths import Root, prepare
 from orchctl.protocol import frames
 from orchctl.protocol.messages import Done, Failed, Message, StreamBegins, StreamEnds
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from tests.programs import pour, pour_bytes
 from tests.rawclient import HELLO, RawClient, children_of, control, decoded
 from tests.world import DEADLINE_S, World, fresh_world, until

@@ -18,7 +18,7 @@ from orchctl.protocol import codec, messages
 from orchctl.protocol.frames import Control, Data, Decoder
 from orchctl.protocol.hello import Hello
 from orchctl.session.command import CommandWait
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 PROPERTY = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 MESSAGES: tuple[type[Any], ...] = typing.get_args(messages.Message)

@@ -21,7 +21,7 @@ from orchctl.protocol.frames import (
     control_frame,
     data_head,
 )
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 

@@ -18,7 +18,7 @@ from orchctl.log.reader import BLOCK_BYTES, OutputLog
 from orchctl.log.segments import Segment
 from orchctl.session import layout
 from orchctl.session.model import Output
-from orchctl.session.stream_values import Gap
+from orchctl.session.stream import Gap
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 STREAM = bytes(random.Random(3).choices(b"abc\n", k=1 << 10))

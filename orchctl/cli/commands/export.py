@@ -14,7 +14,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.follow import choose_view, say_gap
 from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
-from orchctl.session.stream_values import Gap
+from orchctl.session.stream import Gap
 from orchctl.terminal.views import RawView, SafeView
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.keys import Key
 from orchctl.cli.output import Form, forms
 from orchctl.cli.tokens import lease_option, lease_wait_option
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

@@ -17,7 +17,7 @@ from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
 from orchctl.errors import Conflict, NoSuchSession
 from orchctl.session.model import Selection, Session, State
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client

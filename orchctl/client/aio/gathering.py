@@ -14,7 +14,7 @@ from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.protocol import messages
 from orchctl.session.model import Selection, Session
 from orchctl.session.selection import chooses
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 
 HELD = 64  # pieces that wait for a slow reader, of all sessions together
 Piece = Chunk | Gap | dict[str, Any] | None

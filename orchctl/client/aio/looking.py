@@ -24,7 +24,7 @@ from orchctl.session.search import Screen, Search, Size
 
 if TYPE_CHECKING:
     from orchctl.client.recording import Form
-    from orchctl.session.stream_values import Gap
+    from orchctl.session.stream import Gap
 
 
 class AsyncSearchStream(SearchReading):

@@ -24,7 +24,7 @@ from orchctl.protocol.messages import Answer, ReadEvents, ReadOutput
 from orchctl.session.command import Result
 from orchctl.session.model import Session
 from orchctl.session.search import Screen
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.typed_lines import TypedLines
 
 Connect = Callable[[], Awaitable[AsyncConnection]]

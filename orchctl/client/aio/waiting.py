@@ -16,7 +16,7 @@ from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.protocol import messages
 from orchctl.session import wait as waiting
 from orchctl.session.model import Expected, Happened, Selection, Session
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal.views import RawView, TextView, View
 

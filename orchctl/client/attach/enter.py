@@ -15,7 +15,7 @@ from orchctl.client.inherited import terminal_viewer
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.protocol.messages import ReadOutput
 from orchctl.session.model import Session, State
-from orchctl.session.stream_values import Chunk
+from orchctl.session.stream import Chunk
 from orchctl.shell.cutting import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal import detach_keys as keys

@@ -23,7 +23,7 @@ from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec
 from orchctl.protocol.messages import Failed, ReadOutput
 from orchctl.session.model import Session
-from orchctl.session.stream_values import Chunk, Gap
+from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal import painting
 from orchctl.terminal.detaching import Meant

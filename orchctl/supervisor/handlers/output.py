@@ -9,8 +9,8 @@ from dataclasses import replace
 from orchctl.errors import BadInput, Conflict
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
-from orchctl.session.credit import grant
 from orchctl.session.search import Screen
+from orchctl.session.stream import grant
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.flow import Flow
