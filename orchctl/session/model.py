@@ -11,7 +11,7 @@ from orchctl.session.lease_state import Lease
 
 
 class State(enum.StrEnum):
-    """Where a run stands; `session/lifecycle.py` holds the moves."""
+    """Where a run stands; `session/run.py` holds the moves."""
 
     IDLE = "idle"
     BOOTSTRAPPING = "bootstrapping"

@@ -1,15 +1,82 @@
-"""One run of a session, folded from its journal. Pure: the same records give the same run, whoever reads them."""
+"""The life of one run as a table. A pair that is not in it is a bug, never a shrug."""
 
 from __future__ import annotations
 
+import enum
+import re
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any
 
+from orchctl.errors import BadInput, Internal
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session import lifecycle
-from orchctl.session.lifecycle import Input
 from orchctl.session.model import EndReason, State
+
+
+class Input(enum.Enum):
+    """What can happen to a run."""
+
+    STARTED = "started"
+    READY = "ready"
+    CHILD_ENDED = "child-ended"
+    LOST = "lost"
+
+
+TRANSITIONS: dict[tuple[State, Input], State] = {
+    (State.IDLE, Input.STARTED): State.BOOTSTRAPPING,
+    (State.IDLE, Input.LOST): State.CLOSED,  # its keeper died before it could tell
+    (State.BOOTSTRAPPING, Input.READY): State.LIVE,
+    (State.BOOTSTRAPPING, Input.CHILD_ENDED): State.CLOSED,  # it died before its first prompt
+    (State.BOOTSTRAPPING, Input.LOST): State.CLOSED,
+    (State.LIVE, Input.CHILD_ENDED): State.CLOSED,
+    (State.LIVE, Input.LOST): State.CLOSED,
+}
+
+
+def advance(state: State, happened: Input) -> State:
+    """The state after `happened`."""
+    try:
+        return TRANSITIONS[state, happened]
+    except KeyError:
+        raise Internal(f"a run that is {state.value} cannot be told: {happened.value}") from None
+
+
+def end_reason(*, signal: int | None, kill_reason: str | None) -> EndReason:
+    """Why a reaped run is over: what we asked for wins over how the program took it."""
+    if kill_reason is not None:
+        return _KILLS.get(kill_reason, EndReason.KILLED)
+    return EndReason.SIGNALED if signal is not None else EndReason.EXITED
+
+
+_KILLS = {"timeout": EndReason.TIMEOUT, "idle-timeout": EndReason.IDLE_TIMEOUT}
+
+
+_POLICY = re.compile(r"no|always|on-failure(?::([1-9]\d{0,5}))?")
+FIRST_S, LONGEST_S = 0.2, 60.0
+STEADY_S = 10.0  # a run that lasted so long begins the waiting anew
+
+
+def check(policy: str) -> str:
+    """`policy`, if it is one."""
+    if not _POLICY.fullmatch(policy):
+        raise BadInput(f"{policy!r} is not a restart policy: no, on-failure[:N] or always", code="bad-restart")
+    return policy
+
+
+def again(policy: str, status: int | None, kill_reason: str | None, runs: int) -> bool:
+    """Whether another run follows; never after a kill, and `on-failure:N` allows N restarts in all."""
+    if kill_reason is not None or policy == "no":
+        return False
+    if policy == "always":
+        return True
+    limit = (_POLICY.fullmatch(policy) or [None, None])[1]
+    return status != 0 and (limit is None or runs <= int(limit))
+
+
+def wait_s(quick_runs: int) -> float:
+    """How long to wait after so many runs in a row that ended soon."""
+    return float(min(LONGEST_S, FIRST_S * 2 ** min(20, max(0, quick_runs - 1))))
+
 
 Record = dict[str, Any]
 
@@ -70,23 +137,23 @@ class Run:
         """Its shell has shown a prompt."""
         self.prompted_once = True
         if self.state is State.BOOTSTRAPPING:
-            self.state = lifecycle.advance(self.state, Input.READY)
+            self.state = advance(self.state, Input.READY)
 
     def lose(self, now: float, final_offset: int) -> None:
         """Nobody can tell how it ended: an exit code is never invented."""
-        self.state = lifecycle.advance(self.state, Input.LOST)
+        self.state = advance(self.state, Input.LOST)
         self.ended_at, self.final_offset = now, final_offset
         self.end_reason = EndReason.LOST
 
 
 def _started(run: Run, record: Record) -> None:
-    run.state = lifecycle.advance(run.state, Input.STARTED)
+    run.state = advance(run.state, Input.STARTED)
     run.started_at, run.pid, run.keeper = record["time"], record["pid"], record.get("keeper")
     if "boot" in record:
         run.started_boot = record["boot"], record["boot_s"]
     run.number, run.start_offset = run.number + 1, record.get("offset", 0)
     if not run.prompts or run.prompted_once:
-        run.state = lifecycle.advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
+        run.state = advance(run.state, Input.READY)  # a plain command is ready as soon as it runs
 
 
 def _failed(run: Run, record: Record) -> None:
@@ -136,19 +203,19 @@ def _empty(run: Run, _: Record) -> None:
 
 
 def _exit(run: Run, record: Record) -> None:
-    run.state = lifecycle.advance(run.state, Input.CHILD_ENDED)
+    run.state = advance(run.state, Input.CHILD_ENDED)
     status = record["status"]  # as os.waitstatus_to_exitcode gives it: negative for a signal
     run.exit_code, run.signal = (status, None) if status >= 0 else (None, -status)
-    run.end_reason = lifecycle.end_reason(signal=run.signal, kill_reason=run.kill_reason)
+    run.end_reason = end_reason(signal=run.signal, kill_reason=run.kill_reason)
     run.ended_at, run.final_offset = record["time"], record["offset"]
     run.output_open = record["open"]
 
 
 def _closed(run: Run, record: Record) -> None:
     """A conversation is over: it has no exit code."""
-    run.state = lifecycle.advance(run.state, Input.CHILD_ENDED)
+    run.state = advance(run.state, Input.CHILD_ENDED)
     failed = record.get("reason") == "failed"
-    run.end_reason = EndReason.FAILED if failed else lifecycle.end_reason(signal=None, kill_reason=run.kill_reason)
+    run.end_reason = EndReason.FAILED if failed else end_reason(signal=None, kill_reason=run.kill_reason)
     run.ended_at, run.final_offset = record["time"], record["offset"]
 
 

@@ -15,7 +15,7 @@ from orchctl.agents import registry
 from orchctl.errors import BadInput, Conflict, Internal, NoSuchSession, OrchctlError
 from orchctl.log.session_files import Spec
 from orchctl.protocol.messages import SpawnSession
-from orchctl.session import environment, manager, restarting, selector
+from orchctl.session import environment, manager, run, selector
 from orchctl.session import selection as choosing
 from orchctl.session.model import Selection, Session, State
 from orchctl.supervisor import shell_start
@@ -143,9 +143,9 @@ class Registry:
     async def _wait_before_run(self, session: SupervisedSession) -> None:
         """Longer after each run that ended soon; a kill ends the waiting."""
         lasted = (session.run.ended_at or 0.0) - (session.run.started_at or 0.0)
-        quick = self._quick.get(session.spec.id, 0) + 1 if lasted < restarting.STEADY_S else 1
+        quick = self._quick.get(session.spec.id, 0) + 1 if lasted < run.STEADY_S else 1
         self._quick[session.spec.id] = quick
-        until = asyncio.get_running_loop().time() + restarting.wait_s(quick)
+        until = asyncio.get_running_loop().time() + run.wait_s(quick)
         try:
             async with asyncio.timeout_at(until):
                 while session.starts_again:

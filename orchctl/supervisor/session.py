@@ -19,7 +19,8 @@ from orchctl.log.recovery import recover
 from orchctl.log.session_files import Spec
 from orchctl.log.time_lookup import Timeline
 from orchctl.log.typed import TypedLog
-from orchctl.session import layout, restarting
+from orchctl.session import layout
+from orchctl.session import run as restarting
 from orchctl.session.model import Output, Session, State
 from orchctl.session.run import Run
 from orchctl.supervisor.agents.conversation import Talk

@@ -14,7 +14,7 @@ from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, O
 from orchctl.log.session_files import Spec
 from orchctl.paths import repo_of
 from orchctl.protocol.messages import SpawnSession
-from orchctl.session import manager, restarting, selector
+from orchctl.session import manager, run, selector
 from orchctl.session import selection as choosing
 from orchctl.supervisor import shell_start
 
@@ -54,7 +54,7 @@ def checked(asked: SpawnSession) -> Spec:
         umask=asked.umask,
         limits=asked.limits,
         backend=asked.backend,
-        restart=restarting.check(asked.restart),
+        restart=run.check(asked.restart),
         timeout_s=asked.timeout_s,
         idle_s=asked.idle_s,
         bind_pid=asked.bind_pid,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import Internal
-from orchctl.session.lifecycle import TRANSITIONS, Input, advance, end_reason
 from orchctl.session.model import EndReason, State
+from orchctl.session.run import TRANSITIONS, Input, advance, end_reason
 
 PAIRS = list(itertools.product(State, Input))
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from orchctl.errors import BadInput
-from orchctl.session import restarting
+from orchctl.session import run
 
 
 @pytest.mark.parametrize("policy", ["no", "always", "on-failure", "on-failure:1", "on-failure:20"])
 def test_policies_are_these(policy: str) -> None:
-    assert restarting.check(policy) == policy
+    assert run.check(policy) == policy
 
 
 @pytest.mark.parametrize("policy", ["", "yes", "on-failure:", "on-failure:0", "on-failure:-1", "always:3", "ALWAYS"])
 def test_anything_else_is_refused(policy: str) -> None:
     with pytest.raises(BadInput, match="restart policy"):
-        restarting.check(policy)
+        run.check(policy)
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_anything_else_is_refused(policy: str) -> None:
 def test_a_policy_decides_by_the_exit_and_the_number_of_runs(
     policy: str, status: int | None, runs: int, expected: bool
 ) -> None:
-    assert restarting.again(policy, status, None, runs) is expected
+    assert run.again(policy, status, None, runs) is expected
 
 
 def test_nothing_starts_again_after_a_kill() -> None:
-    assert not restarting.again("always", 137, "asked", 1)
-    assert not restarting.again("on-failure", 137, "timeout", 1)
+    assert not run.again("always", 137, "asked", 1)
+    assert not run.again("on-failure", 137, "timeout", 1)
 
 
 def test_waiting_grows_and_has_an_end() -> None:
-    waits = [restarting.wait_s(runs) for runs in range(1, 40)]
+    waits = [run.wait_s(runs) for runs in range(1, 40)]
     assert waits == sorted(waits)
-    assert (waits[0], waits[-1]) == (restarting.FIRST_S, restarting.LONGEST_S)
+    assert (waits[0], waits[-1]) == (run.FIRST_S, run.LONGEST_S)

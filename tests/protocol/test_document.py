@@ -12,7 +12,7 @@ from orchctl import errors
 from orchctl.protocol import codec, hello
 from orchctl.protocol import frames as framing
 from orchctl.protocol.hello import Hello
-from orchctl.session.lifecycle import TRANSITIONS
+from orchctl.session.run import TRANSITIONS
 from orchctl.supervisor import server
 from tests import protocol_doc
 from tests.protocol_doc import ANSWERED_BY, ANSWERS, DOCUMENT, REQUESTS
