@@ -24,7 +24,7 @@ def environment() -> dict[str, str]:
 
 def in_ci() -> bool:
     """Whether this process runs in a continuous-integration job."""
-    from orchctl.session import ci
+    from orchctl.session import environment as ci
 
     return ci.runs_in(os.environ)
 

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Mapping
 
-from orchctl.session import ci
+from orchctl.session import environment
 
 SWITCH = "ORCHCTL_SCOPE"  # `no` turns it off
 BEGIN_S = 3.0  # a manager that does not answer by then is not waited for
@@ -23,7 +23,7 @@ _FORGET = ["env", "-u", _RUNTIME, "-u", _ADDRESS]  # these are for systemd-run, 
 
 def before(environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """The words to put before the daemon's own, and what they need of the environment; nothing where it is no use."""
-    if ci.runs_in(environ):  # what ends a job must reach it
+    if environment.runs_in(environ):  # what ends a job must reach it
         return [], {}
     if environ.get(SWITCH, "").lower() in ("no", "off", "false", "0") or not os.path.isdir(_BOOTED):
         return [], {}

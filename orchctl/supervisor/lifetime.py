@@ -15,7 +15,7 @@ import os
 import time
 
 from orchctl.paths import Root
-from orchctl.session import ci
+from orchctl.session import environment
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.server import Server
 
@@ -44,7 +44,7 @@ class Idleness:
     @property
     def _limit_s(self) -> float:
         """0: never."""
-        return ci.idle_exit_s(self._app.house.config.idle_exit_s, os.environ)
+        return environment.idle_exit_s(self._app.house.config.idle_exit_s, os.environ)
 
     def _idle_s(self) -> float:
         return time.monotonic() - max(self._busy_at, self._server.left_at)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from orchctl.session.ci import IDLE_EXIT_S
+from orchctl.session.environment import IDLE_EXIT_S
 from tests.world import DEADLINE_S, ORCHCTL, World, processes_of, until
 
 
