@@ -1,13 +1,18 @@
-"""Which sessions a selection means, and what may be written into one. Pure."""
+"""Which sessions are meant: one, by what a user wrote, or all that meet conditions. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from orchctl.errors import BadInput
+from orchctl.errors import BadInput, NoSuchSession
 from orchctl.session import manager
-from orchctl.session.model import Selection, Session
+from orchctl.session.model import Selection, Session, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 _KEY = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/-]{0,62}")
 VALUE_LIMIT = 256  # characters of a label's value
@@ -54,3 +59,64 @@ def check_labels(labels: Mapping[str, str]) -> None:
                 f"the label {key!r} has a value of more than {VALUE_LIMIT} characters or with control characters",
                 code="bad-label",
             )
+
+
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PREFIX = re.compile(r"[0-9a-f-]{8,36}")
+LAST = "@last"
+
+
+def check_name(name: str) -> str:
+    """`name`, if a session may be called that."""
+    if not _NAME.fullmatch(name):
+        raise BadInput(
+            f"{name!r} is not a session name: a letter or digit, then up to 63 of [a-zA-Z0-9._-]",
+            code="bad-name",
+        )
+    return name
+
+
+def check_id(text: str) -> str:
+    """`text`, if it is an id as every client makes them."""
+    if not _ID.fullmatch(text):
+        raise BadInput(f"{text!r} is not a session id", code="bad-id")
+    return text
+
+
+def is_prefix(text: str) -> bool:
+    """Whether this can be the beginning of an id."""
+    return _PREFIX.fullmatch(text) is not None
+
+
+def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too: bool = True) -> Session:
+    """The one session that `text` means; an unknown or ambiguous one is an error, never a guess.
+
+    A name means the live session; else, for commands that only read (`ended_too`), the newest ended one.
+    """
+    known = sorted(sessions, key=lambda session: session.created_at)
+    for session in known:
+        if session.id == text:
+            return session
+    if text == LAST:
+        own = [session for session in known if session.managed_by == own_manager]
+        if not own:
+            raise NoSuchSession(f"{own_manager} has no session")
+        return own[-1]
+    named = [session for session in known if session.name == text]
+    live = [session for session in named if session.state is not State.CLOSED]
+    if live:
+        return live[-1]
+    if named and not ended_too:
+        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
+    if named:
+        return named[-1]
+    if is_prefix(text) and (found := [one for one in known if one.id.startswith(text)]):
+        return _only(found, text)
+    raise NoSuchSession(f"no session {text!r}; 'orchctl list' shows the live ones")
+
+
+def _only(found: list[Session], prefix: str) -> Session:
+    if len(found) > 1:
+        raise BadInput(f"{len(found)} sessions begin with {prefix}; give more digits", code="ambiguous-session")
+    return found[0]

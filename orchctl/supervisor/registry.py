@@ -15,8 +15,9 @@ from orchctl.agents import registry
 from orchctl.errors import BadInput, Conflict, Internal, NoSuchSession, OrchctlError
 from orchctl.log.session_files import Spec
 from orchctl.protocol.messages import SpawnSession
-from orchctl.session import environment, manager, run, selector
+from orchctl.session import environment, manager, run
 from orchctl.session import selection as choosing
+from orchctl.session import selection as selector
 from orchctl.session.model import Selection, Session, State
 from orchctl.supervisor import shell_start
 from orchctl.supervisor.agents.conversation import Talk

@@ -14,8 +14,7 @@ from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, O
 from orchctl.log.session_files import Spec
 from orchctl.paths import repo_of
 from orchctl.protocol.messages import SpawnSession
-from orchctl.session import manager, run, selector
-from orchctl.session import selection as choosing
+from orchctl.session import manager, run, selection
 from orchctl.supervisor import shell_start
 
 LONGEST_S = 10 * 365 * 86400.0
@@ -23,11 +22,11 @@ LONGEST_S = 10 * 365 * 86400.0
 
 def checked(asked: SpawnSession) -> Spec:
     """The intent, if it makes sense."""
-    selector.check_id(asked.session_id)  # a directory is called that
+    selection.check_id(asked.session_id)  # a directory is called that
     if asked.name is not None:
-        selector.check_name(asked.name)
+        selection.check_name(asked.name)
     manager.parse(asked.managed_by)
-    choosing.check_labels(asked.labels)
+    selection.check_labels(asked.labels)
     if not asked.command or not asked.command[0]:
         raise BadInput("there is no command to run")
     given = (*asked.given, *asked.given.values())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.session.model import Session, State
-from orchctl.session.selector import LAST, check_id, check_name, find
+from orchctl.session.selection import LAST, check_id, check_name, find
 
 PROPERTY = settings(deadline=None, max_examples=100)
 STATES = list(State)

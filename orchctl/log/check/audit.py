@@ -13,7 +13,7 @@ from orchctl.log import chain
 from orchctl.log.disk import REAL
 from orchctl.log.event_reader import EventReader
 from orchctl.log.session_files import SessionStore
-from orchctl.session import manager, selector
+from orchctl.session import manager, selection
 
 PAGE = 500
 _PREFIX = re.compile(r"[0-9a-f-]{8,36}")
@@ -79,7 +79,7 @@ def _wanted(root: str, sessions: Sequence[str], own: str) -> Wanted:
     wanted = Wanted()
     known: dict[str, _Known] | None = None
     for text in sessions:
-        if text.startswith("@") and text != selector.LAST:
+        if text.startswith("@") and text != selection.LAST:
             wanted.managers.append(manager.parse(text[1:]))
             continue
         known = known if known is not None else _known(root)
@@ -105,7 +105,7 @@ def _known(root: str) -> dict[str, _Known]:
 def _find(text: str, known: dict[str, _Known], own: str) -> str:
     if text in known:
         return text
-    last = text == selector.LAST
+    last = text == selection.LAST
     named = [
         (one.created_at, key) for key, one in known.items() if (one.managed_by == own if last else one.name == text)
     ]

@@ -13,7 +13,7 @@ from orchctl.log import chain
 from orchctl.log.disk import REAL
 from orchctl.log.event_reader import EventReader
 from orchctl.protocol import messages
-from orchctl.session import manager, selection, selector
+from orchctl.session import manager, selection
 from orchctl.session.model import Selection
 from orchctl.supervisor import own_session
 from orchctl.supervisor.app import Supervisor
@@ -124,13 +124,13 @@ def _outputs(
 
 
 def _filter(app: Supervisor, asked: messages.ReadEvents, place: _Place | None) -> Chooses:
-    managers = [text[1:] for text in asked.sessions if text.startswith("@") and text != selector.LAST]
+    managers = [text[1:] for text in asked.sessions if text.startswith("@") and text != selection.LAST]
     for name in managers:
         manager.parse(name)
     ids = {
         app.registry.find(text, asked.own_manager).spec.id
         for text in asked.sessions
-        if not text.startswith("@") or text == selector.LAST
+        if not text.startswith("@") or text == selection.LAST
     }
 
     conditions = Selection(labels=asked.labels, repo=asked.repo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.protocol import messages
-from orchctl.session import selection, selector
+from orchctl.session import selection
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
@@ -14,7 +14,7 @@ async def rename(app: Supervisor, call: Call, asked: messages.RenameSession) -> 
     """Names are unique among live sessions; its own is no conflict."""
     session = _live(app, asked.session, asked.own_manager)
     if asked.name is not None:
-        selector.check_name(asked.name)
+        selection.check_name(asked.name)
         if asked.name != session.run.name:
             app.registry.check_free(asked.name)
     if asked.name != session.run.name:
