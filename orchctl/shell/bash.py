@@ -15,7 +15,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from orchctl.shell import options as shell_options
-from orchctl.shell.aftermath import MOST_STATUSES
 from orchctl.shell.base import (
     MISSING_FOLDER,
     NEEDS_LAST_WORD,
@@ -33,6 +32,7 @@ from orchctl.shell.base import (
     set_late,
     typed_path,
 )
+from orchctl.shell.marks import MOST_STATUSES
 
 _PRINT = "\\builtin printf"
 # Each argument of `printf` that is left is one more status; the last is there twice, and so known to be the last.

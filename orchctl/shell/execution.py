@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.shell.aftermath import statuses
-from orchctl.shell.marks import Mark
+from orchctl.shell.marks import Mark, statuses
 
 INTERRUPTED = 130
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from orchctl.shell import options
-from orchctl.shell.aftermath import MOST_STATUSES
 from orchctl.shell.base import MISSING_FOLDER, TAG, Files, Newline, Order, is_login, program
+from orchctl.shell.marks import MOST_STATUSES
 
 _KEYWORDS = (
     "!",

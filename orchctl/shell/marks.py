@@ -7,9 +7,46 @@ ended after 200 bytes is not a mark but output that looks like one.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.stream import Chunk
+
+MOST_STATUSES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """What the next text is to find; `status` is None if nobody knows it."""
+
+    status: int | None = None
+    pipestatus: tuple[int, ...] = ()
+    last_word: str = ""
+
+
+def statuses(mark: Mark) -> tuple[int, ...] | None:
+    """Of the parts of a pipe, if the mark tells them."""
+    words = mark.args[{"D": 4, "P": 5}[mark.kind] :][:1]
+    listed = words[0].split()[:-1] if words else []
+    known = 0 < len(listed) <= MOST_STATUSES and all(word.isdecimal() for word in listed)
+    return tuple(map(int, listed)) if known else None
+
+
+def at_prompt(marks: Sequence[Mark]) -> Aftermath:
+    """After these marks, of which the last is that of the prompt."""
+    prompt = marks[-1]
+    status = "".join(prompt.args[1:2])
+    if not status.isdecimal():
+        return Aftermath()
+    end = next((place for place in range(len(marks) - 1, -1, -1) if marks[place].kind == "D"), None)
+    if end is not None and marks[end].args[1:2] == (status,):
+        since = {mark.args[:1] for mark in marks[end:] if mark.kind == "P"}
+        if len(since) == 1:  # nothing was run at a prompt in between
+            length, word = (*marks[end].args[2:4], "", "")[:2]
+            whole = length.isdecimal() and int(length) == len(word)
+            return Aftermath(int(status), statuses(marks[end]) or (), word if whole else "")
+    return Aftermath(int(status), statuses(prompt) or ())
+
 
 LIMIT_BYTES = 200
 ANY_MARK = re.compile(rb"\x1b\]6973;[0-9a-f]{16};[A-Z](?:;[^\x07\x1b]{0,150})?\x07")
@@ -96,3 +133,45 @@ def whole_marks(nonce: str, data: bytes, offset: int) -> list[Mark]:
 def _parsed(words: bytes, start: int, end: int) -> Mark:
     kind, *args = words.decode("latin-1").split(";")
     return Mark(kind, tuple(args), start, end)
+
+
+_UNFINISHED = re.compile(rb"\x1b(?:\](?:6(?:9(?:7(?:3(?:;[^\x07\x1b]*)?)?)?)?)?)?\Z")
+
+
+class MarkCutter:
+    """Takes a log in any pieces, each right after the one before; gives what is between marks, with its offsets."""
+
+    def __init__(self) -> None:
+        self._held = Chunk(0, b"")
+
+    def feed(self, chunk: Chunk) -> list[Chunk]:
+        """What may be the beginning of a mark waits."""
+        if not self._held.data and b"\x1b" not in chunk.data:
+            return [chunk]
+        if self._held.data:
+            chunk = Chunk(self._held.offset, self._held.data + chunk.data)
+        cut = _UNFINISHED.search(chunk.data, max(0, len(chunk.data) - LIMIT_BYTES))
+        at = cut.start() if cut else len(chunk.data)
+        self._held = Chunk(chunk.offset + at, chunk.data[at:])
+        return _between(chunk, at)
+
+    @property
+    def held_bytes(self) -> int:
+        """How many may be the beginning of a mark."""
+        return len(self._held.data)
+
+    def end(self) -> list[Chunk]:
+        """What looked like a mark and was none."""
+        held, self._held = self._held, Chunk(0, b"")
+        return [held] if held.data else []
+
+
+def _between(chunk: Chunk, end: int) -> list[Chunk]:
+    found, start = list[Chunk](), 0
+    for mark in ANY_MARK.finditer(chunk.data, 0, end):
+        if mark.start() > start:
+            found.append(Chunk(chunk.offset + start, chunk.data[start : mark.start()]))
+        start = mark.end()
+    if start < end:
+        found.append(Chunk(chunk.offset + start, chunk.data[start:end]))
+    return found

@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from orchctl.shell import options as shell_options
-from orchctl.shell.aftermath import MOST_STATUSES
 from orchctl.shell.base import (
     MISSING_FOLDER,
     PREFIX,
@@ -27,6 +26,7 @@ from orchctl.shell.base import (
     set_late,
     typed_path,
 )
+from orchctl.shell.marks import MOST_STATUSES
 
 _EMIT = "\\builtin print -rn --"
 # Under `set -e` a status other than 0 would end the shell.

@@ -23,7 +23,7 @@ from orchctl.log.typed import TypedLog
 from orchctl.plain import to_plain
 from orchctl.session.search import Cursor, Painting, Screen, Size
 from orchctl.session.stream import Chunk, Gap
-from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.marks import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
 
 BLOCK_BYTES = 1 << 18

@@ -18,7 +18,7 @@ from orchctl.search.lines import LineSearch
 from orchctl.search.pattern import Find, Needle
 from orchctl.session.search import Count, Line, Search
 from orchctl.session.stream import Chunk, Gap
-from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.marks import MarkCutter
 from orchctl.shell.typed_lines import Typed, TypedLines
 
 BLOCK_BYTES = 1 << 16  # fits into a processor's cache; and the memory of larger ones goes back to the kernel each time

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.shell.aftermath import MOST_STATUSES, Aftermath, at_prompt, statuses
 from orchctl.shell.execution import End, Execution
-from orchctl.shell.marks import Mark
+from orchctl.shell.marks import MOST_STATUSES, Aftermath, Mark, at_prompt, statuses
 
 
 def marks(*told: str) -> list[Mark]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchctl.session.stream import Chunk
-from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.marks import MarkCutter
 
 LONGEST = b"\x1b]6973;0123456789abcdef;P;" + b"x" * 150 + b"\x07"
 

@@ -11,8 +11,7 @@ from orchctl.search.lines import LineSearch
 from orchctl.search.pattern import Needle
 from orchctl.session.search import Count, Line, Search
 from orchctl.session.stream import Chunk, Gap
-from orchctl.shell.cutting import MarkCutter
-from orchctl.shell.marks import ANY_MARK
+from orchctl.shell.marks import ANY_MARK, MarkCutter
 
 MARK = b"\x1b]6973;0123456789abcdef;C\x07"
 PIECES = st.lists(st.sampled_from([b"x", b"\n", b"\r\n", MARK, MARK[:9], b"\x1b", b"\x07", b"yy"]), max_size=30)

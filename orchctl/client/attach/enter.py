@@ -16,7 +16,7 @@ from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.protocol.messages import ReadOutput
 from orchctl.session.model import Session, State
 from orchctl.session.stream import Chunk
-from orchctl.shell.cutting import MarkCutter
+from orchctl.shell.marks import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal import detach_keys as keys
 from orchctl.terminal import painting

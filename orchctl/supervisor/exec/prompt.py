@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from orchctl.errors import Conflict
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.reader import OutputLog
-from orchctl.shell.aftermath import Aftermath, at_prompt
 from orchctl.shell.base import Shell
-from orchctl.shell.marks import Mark, MarkScanner, whole_marks
+from orchctl.shell.marks import Aftermath, Mark, MarkScanner, at_prompt, whole_marks
 from orchctl.supervisor.exec.terminal_replies import Playing
 from orchctl.terminal.questions import answers
 
