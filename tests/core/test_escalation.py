@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.shell.escalation import GIVE_UP_S, Escalation, Step
+from orchctl.shell.execution import GIVE_UP_S, Escalation, Step
 
 ORDER = [Step.INTERRUPT, Step.TERMINATE, Step.KILL, Step.GIVE_UP]
 

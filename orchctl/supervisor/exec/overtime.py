@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.shell.escalation import Step
+from orchctl.shell.execution import Step
 from orchctl.supervisor.change import either
 from orchctl.supervisor.exec.interrupting import interrupt
 from orchctl.supervisor.exec.running import Running

@@ -24,7 +24,7 @@ from orchctl.session.command import Command, CommandStatus, CommandWait
 from orchctl.session.lease_state import key_of
 from orchctl.shell import detect
 from orchctl.shell.base import TAG, Order
-from orchctl.shell.escalation import Escalation
+from orchctl.shell.execution import Escalation
 from orchctl.supervisor.change import News, either
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.exec.deadline import begins_at

@@ -10,8 +10,7 @@ from orchctl.errors import Conflict, OrchctlError
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol.messages import ExecCommand
 from orchctl.session.command import Command, CommandStatus
-from orchctl.shell.escalation import Escalation
-from orchctl.shell.execution import End
+from orchctl.shell.execution import End, Escalation
 from orchctl.supervisor.change import News
 from orchctl.supervisor.exec.deadline import deadline
 
