@@ -29,7 +29,7 @@ from orchctl.config.table import (
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.agent import Profile
 from orchctl.session.limits import TOTAL, Limits
-from orchctl.terminal import detach_keys
+from orchctl.terminal import keys as detach_keys
 
 __all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]
 LONGEST_FILE_BYTES = 1 << 20

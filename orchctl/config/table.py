@@ -9,7 +9,7 @@ from typing import Any
 from orchctl import units
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.limits import IDLE, LOG, SESSIONS, TIME, TOTAL
-from orchctl.terminal import detach_keys
+from orchctl.terminal import keys
 
 Path = tuple[str, ...]
 SMALLEST_RING, LARGEST_RING = 1 << 14, 1 << 50
@@ -155,7 +155,7 @@ def _shell(value: Any) -> str | None:
 def _detach_keys(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("not keys such as 'ctrl-p,ctrl-q'")
-    detach_keys.parse(value)
+    keys.parse(value)
     return value
 
 

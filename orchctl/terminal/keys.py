@@ -11,7 +11,42 @@ from collections.abc import Sequence
 from enum import Enum
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.terminal.detaching import FOLLOW_S, DetachKeys, Meant
+
+DEFAULT = r"ctrl-\,ctrl-d"  # neither shells, editors nor multiplexers have a use for the first of them
+TAKE_KEY = ord("t") & 0x1F  # in the place of the last one
+_MOST = 8  # nobody types more
+_SPELLED = re.compile(r"(?:ctrl-|C-|\^)(.)|(.)", re.DOTALL)
+
+
+def parse(text: str) -> tuple[int, ...]:
+    """The byte that a terminal sends for each key; `ValueError` for what is none."""
+    found = tuple(_code(one) for one in text.split(","))
+    if len(found) > _MOST:
+        raise ValueError(f"{text!r} is more than {_MOST} keys")
+    return found
+
+
+def spelled(keys: Sequence[int]) -> str:
+    """For people."""
+    return " ".join(f"ctrl-{chr(key | 0x40).lower()}" if key < 0x20 else chr(key) for key in keys)
+
+
+def taking(keys: Sequence[int]) -> tuple[int, ...] | None:
+    """The keys that take the lease; of one key alone there are none."""
+    return (*keys[:-1], TAKE_KEY) if len(keys) > 1 else None
+
+
+def _code(text: str) -> int:
+    found = _SPELLED.fullmatch(text)
+    char = (found[1] or found[2]) if found else ""
+    if not found or not char.isascii() or not char.isprintable():
+        raise ValueError(rf"{text!r} is not a key to detach with, such as 'ctrl-\' or 'x'; several have commas between")
+    if not found[1]:
+        return ord(char)
+    if char != "@" and not char.isalpha() and char not in "[\\]^_":
+        raise ValueError(f"{text!r} is not a key that a terminal can send")
+    return ord(char.upper()) & 0x1F
+
 
 WHOLE_S = 0.05  # a terminal sends a sequence at once: an ESC that nothing follows so soon is the key
 _LIMIT_BYTES = 1 << 16  # of a report that is held together
@@ -134,3 +169,73 @@ def _joined(found: list[Typed | Meant]) -> list[Typed | Meant]:
         else:
             joined.append(one)
     return joined
+
+
+FOLLOW_S = 1.0  # a first key that no other follows so soon is the program's
+_AS_NUMBERS = re.compile(rb"\x1b\[([0-9]+)(?::[0-9]*)*(?:;([0-9]*)(?::([0-9]+))?)?(?:;[0-9:]*)?u")
+_AS_OTHER_KEY = re.compile(rb"\x1b\[27;([0-9]+);([0-9]+)~")
+_LOCKS = 64 | 128  # of a modifier: caps and number lock
+_CTRL = 4
+_RELEASED = b"3"
+
+
+class Meant(Enum):
+    """What somebody wants of us, not of the program."""
+
+    DETACH = "detach"
+    TAKE = "take"
+
+
+class DetachKeys:
+    """Takes key after key, each as its bytes; gives back those that are the program's."""
+
+    def __init__(self, keys: Sequence[int]) -> None:
+        self._keys = tuple(keys)
+        self._held: list[bytes] = []
+
+    @property
+    def begun(self) -> bool:
+        """Whether keys are held back, because more may follow."""
+        return bool(self._held)
+
+    def feed(self, raw: bytes) -> list[bytes | Meant]:
+        """What the next key makes clear; keys before it first."""
+        self._held.append(raw)
+        given = list[bytes | Meant]()
+        while self._held:
+            codes = [code for one in self._held if (code := code_of(one)) is not None]
+            if tuple(codes) == self._keys:
+                self._held = []
+                return [*given, Meant.DETACH]
+            if tuple(codes) == taking(self._keys):
+                self._held = []
+                return [*given, Meant.TAKE]
+            if codes and tuple(codes) == self._keys[: len(codes)]:
+                return given
+            given.append(self._held.pop(0))
+        return given
+
+    def give_back(self) -> bytes:
+        """What was held back: nothing followed."""
+        held, self._held = b"".join(self._held), []
+        return held
+
+
+def code_of(raw: bytes) -> int | None:
+    """The byte that stands for a key, however it was sent; -1 for one that has none; None for a key let go."""
+    if len(raw) == 1:
+        return raw[0]
+    if found := _AS_NUMBERS.fullmatch(raw):
+        return None if found[3] == _RELEASED else _of_number(int(found[1][:9]), int((found[2] or b"1")[:9]))
+    if found := _AS_OTHER_KEY.fullmatch(raw):
+        return _of_number(int(found[2][:9]), int(found[1][:9]))
+    return -1
+
+
+def _of_number(number: int, modifier: int) -> int:
+    held = (modifier - 1) & ~_LOCKS
+    if number >= 0x7F or held not in (0, _CTRL):
+        return -1
+    if held == 0:
+        return number
+    return ord(chr(number).upper()) & 0x1F if number >= 0x40 else -1

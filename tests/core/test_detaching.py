@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from orchctl.terminal.detach_keys import DEFAULT, parse
-from orchctl.terminal.detaching import DetachKeys, Meant
+from orchctl.terminal.keys import DEFAULT, DetachKeys, Meant, parse
 
 
 def given_back(keys: str, *typed: bytes) -> list[bytes | Meant]:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.terminal.detaching import FOLLOW_S, Meant
-from orchctl.terminal.keys import WHOLE_S, Keyboard, Kind, Typed
+from orchctl.terminal.keys import FOLLOW_S, WHOLE_S, Keyboard, Kind, Meant, Typed
 
 DETACH = (0x1C, 0x04)
 REPORTS = [

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.terminal.detach_keys import DEFAULT, parse, spelled, taking
+from orchctl.terminal.keys import DEFAULT, parse, spelled, taking
 
 
 def test_the_keys_are_read_as_people_write_them() -> None:

@@ -26,8 +26,7 @@ from orchctl.session.model import Session
 from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal import painting
-from orchctl.terminal.detaching import Meant
-from orchctl.terminal.keys import Keyboard, Typed
+from orchctl.terminal.keys import Keyboard, Meant, Typed
 from orchctl.terminal.views import MarkView
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
