@@ -24,8 +24,7 @@ import enum
 import re
 from collections.abc import Callable
 
-from orchctl.terminal.line import LIMIT
-from orchctl.terminal.plain import Lines
+from orchctl.terminal.plain import LIMIT, Lines
 from orchctl.terminal.views import spell
 
 STRING_LIMIT = 4096  # characters: no title is longer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.terminal.line import LIMIT, REACH
+from orchctl.terminal.plain import LIMIT, REACH
 from orchctl.terminal.views import PlainView
 from tests.client.test_views import PROPERTY, cuts, harmless, logs, shown
 
