@@ -8,7 +8,49 @@ from __future__ import annotations
 
 import re
 
+from orchctl.session.search import Painting
 from orchctl.terminal.escapes import Escapes, Kind, Piece
+
+_ANSWERS = {
+    b"c": b"\x1b[?62;22c",  # what it is: a VT220 with colour
+    b"0c": b"\x1b[?62;22c",
+    b"5n": b"\x1b[0n",  # whether all is well
+    b"6n": b"\x1b[1;1R",  # where the cursor is: whoever asks at a prompt wants to hear that the line is empty
+}
+_QUESTION = re.compile(rb"\x1b\[(0?c|[56]n)")
+
+
+def answers(output: bytes, offset: int) -> list[tuple[int, bytes]]:
+    """Each question in `output`, which begins at `offset`: where it ends, and its answer."""
+    return [(offset + asked.end(), _ANSWERS[asked[1]]) for asked in _QUESTION.finditer(output)]
+
+
+_NO_WRAP, _WRAP = b"\x1b[?7l", b"\x1b[?7h"
+
+
+def empty(rows: int) -> bytes:
+    """A screen with nothing on it; what it showed is in the terminal's history."""
+    return b"\x1b[0m\x1b[r\x1b[%d;1H%s\x1b[H\x1b[2J" % (rows, b"\n" * rows)
+
+
+def repaint(painting: Painting, rows: int) -> bytes:
+    """That screen on an empty one. Lines that are too long for this terminal are cut, not wrapped."""
+    replay = Replay()
+    drawn = replay.feed(painting.sequence.encode()) + replay.end()
+    title = "".join(char for char in painting.title if char.isprintable())
+    named = b"\x1b]2;%s\x1b\\" % title.encode("utf-8", "ignore") if title else b""
+    wraps = b"" if _NO_WRAP in drawn else _WRAP
+    return empty(rows) + _NO_WRAP + drawn + wraps + named
+
+
+def notice(text: str, cols: int) -> bytes:
+    """A line over the top one, with a bell; the cursor stays where it was.
+
+    It stays until the program writes there. The bottom line would be the one that people type in.
+    """
+    shown = "".join(char if char.isprintable() else "?" for char in f" {text} ")[:cols]
+    return b"\x1b7\x1b[1;1H\x1b(B\x1b[0;7m%s\x1b[0m\x1b[K\x1b8\x07" % shown.encode("utf-8", "replace")
+
 
 _CONTROLS = b"\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"
 _DRAWS = re.compile(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.session.search import Painting
-from orchctl.terminal.painting import empty, notice, repaint
+from orchctl.terminal.replay import empty, notice, repaint
 
 
 def painted(sequence: str, *, title: str = "") -> bytes:

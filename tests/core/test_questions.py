@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.terminal.questions import answers
+from orchctl.terminal.replay import answers
 
 ASKED = {b"\x1b[c": b"\x1b[?62;22c", b"\x1b[0c": b"\x1b[?62;22c", b"\x1b[5n": b"\x1b[0n", b"\x1b[6n": b"\x1b[1;1R"}
 OTHERS = [

@@ -18,7 +18,8 @@ from orchctl.session.model import Session, State
 from orchctl.session.stream import Chunk
 from orchctl.shell.marks import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
-from orchctl.terminal import keys, painting
+from orchctl.terminal import keys
+from orchctl.terminal import replay as painting
 from orchctl.terminal.keys import Keyboard
 from orchctl.terminal.replay import Replay
 

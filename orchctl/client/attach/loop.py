@@ -25,7 +25,7 @@ from orchctl.protocol.messages import Failed, ReadOutput
 from orchctl.session.model import Session
 from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.typed_lines import TypedLines
-from orchctl.terminal import painting
+from orchctl.terminal import replay
 from orchctl.terminal.keys import Keyboard, Meant, Typed
 from orchctl.terminal.views import MarkView
 
@@ -274,4 +274,4 @@ class Attachment:
             self._worry_at = None
             self._viewing.notices.append("no supervisor answers; the session goes on, what you type is kept")
         while self._viewing.notices and self._terminal.modes.at_rest and self._leaving is None:
-            self._terminal.insert(painting.notice(self._viewing.notices.pop(0), self._terminal.size[0]))
+            self._terminal.insert(replay.notice(self._viewing.notices.pop(0), self._terminal.size[0]))

@@ -16,7 +16,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.shell.base import Shell
 from orchctl.shell.marks import Aftermath, Mark, MarkScanner, at_prompt, whole_marks
 from orchctl.supervisor.exec.terminal_replies import Playing
-from orchctl.terminal.questions import answers
+from orchctl.terminal.replay import answers
 
 if TYPE_CHECKING:
     from orchctl.supervisor.exec.running import Running

@@ -15,7 +15,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.pair import wire
 from orchctl.shell.marks import Mark
 from orchctl.supervisor.pair import PairLink
-from orchctl.terminal.questions import answers
+from orchctl.terminal.replay import answers
 
 TAIL_BYTES = 4096  # a question that lies further back was given up
 
