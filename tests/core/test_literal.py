@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import BadInput
-from orchctl.search.literal import required, within_lines
-from orchctl.search.pattern import Needle, compiled
+from orchctl.search.pattern import Needle, compiled, required, within_lines
 from orchctl.session.search import Search
 
 ATOMS = [
