@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from orchctl.log.disk import REAL
 from orchctl.log.reader import OutputLog
-from orchctl.log.time_writer import Clockwork
+from orchctl.log.time_index import Clockwork
 from orchctl.log.writer import SegmentWriter
 from orchctl.session import layout
 

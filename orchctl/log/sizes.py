@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchctl.log.session_files import SessionStore, Spec
-from orchctl.log.time_lookup import Timeline
+from orchctl.log.time_index import Timeline
 from orchctl.session.search import Size
 
 

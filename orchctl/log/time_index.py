@@ -6,12 +6,16 @@ A record says that the byte at an offset came at a time. Between two records not
 from __future__ import annotations
 
 import bisect
+import contextlib
+import os
 import struct
+import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchctl.log import segments
+from orchctl.session import layout
 
 SUFFIX = ".idx"
 EVERY_S = 0.1  # no more than so much time lies between a note and a byte that came after it and has none
@@ -82,3 +86,103 @@ def time_of(moments: Sequence[Moment], offset: int) -> float | None:
     """When the byte at `offset` came, as far as is known: no later than it was noted for a byte after it."""
     at = bisect.bisect_right([moment.offset for moment in moments], offset) - 1
     return moments[at].unix_s if at >= 0 else None
+
+
+class Timeline:
+    """Of one log, as it is now."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = f"{folder}/{layout.OUTPUT}"
+        self._starts = segments.starts(os.listdir(self._folder)) if os.path.isdir(self._folder) else []
+        self._read: dict[int, list[Moment]] = {}
+
+    def offset_at(self, unix_s: float, end: int) -> int:
+        """The first byte that came at that time or later; `end` if none has."""
+        for start, after in zip(self._starts, [*self._starts[1:], end], strict=False):
+            last = self._last(start)
+            if last is not None and last.unix_s + EVERY_S > unix_s:
+                found = offset_at(self._moments(start), unix_s, after)
+                if found < after:
+                    return found
+        return end
+
+    def time_of(self, offset: int) -> float | None:
+        """When a byte came, as far as is known."""
+        at = bisect.bisect_right(self._starts, offset) - 1
+        return time_of(self._moments(self._starts[at]), offset) if at >= 0 else None
+
+    def between(self, first: int, end: int) -> list[Moment]:
+        """What is noted of a range of bytes, and the last note before it."""
+        at = max(0, bisect.bisect_right(self._starts, first) - 1)
+        found: list[Moment] = []
+        for start in self._starts[at:]:
+            if start >= end:
+                break
+            found += [moment for moment in self._moments(start) if moment.offset < end]
+        before = bisect.bisect_right([moment.offset for moment in found], first) - 1
+        return found[max(0, before) :]
+
+    def _moments(self, start: int) -> list[Moment]:
+        if start not in self._read:
+            self._read[start] = self._from_index(start) or self._from_time(start)
+        return self._read[start]
+
+    def _last(self, start: int) -> Moment | None:
+        """The last note of a segment, read alone: most segments are older or younger than what is looked for."""
+        try:
+            with open(f"{self._folder}/{name(start)}", "rb") as file:
+                size = os.fstat(file.fileno()).st_size // RECORD_BYTES * RECORD_BYTES
+                file.seek(max(0, size - RECORD_BYTES))
+                moments = decode(file.read(RECORD_BYTES)).moments
+        except OSError:
+            moments = []
+        return moments[-1] if moments else next(iter(self._moments(start)[-1:]), None)
+
+    def _from_index(self, start: int) -> list[Moment]:
+        try:
+            with open(f"{self._folder}/{name(start)}", "rb") as file:
+                return decode(file.read()).moments
+        except OSError:
+            return []
+
+    def _from_time(self, start: int) -> list[Moment]:
+        """Without an index: any byte of the segment may have come when it was last written."""
+        try:
+            return [Moment(start, 0.0, os.stat(f"{self._folder}/{segments.name(start)}").st_mtime)]
+        except OSError:
+            return []
+
+
+class Clockwork:
+    """Notes a byte now and then. An index that cannot be written is done without."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._start = -1
+        self._fd = -1
+        self._noted_at = 0.0
+        self._stream = 0
+
+    def note(self, offset: int, start: int, stream: int = 0) -> None:
+        """The byte at `offset`, in the segment that begins at `start`, came now; another stream is always noted."""
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        if (start, stream) == (self._start, self._stream) and now - self._noted_at < EVERY_S:
+            return
+        with contextlib.suppress(OSError):
+            if start != self._start:
+                self._open(start)
+            self._noted_at, self._stream = now, stream
+            os.write(self._fd, encode(Moment(max(offset, start), now, time.time(), stream)))
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd, self._start = -1, -1
+
+    def _open(self, start: int) -> None:
+        path = f"{self._folder}/{name(start)}"
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd, self._start = fd, start

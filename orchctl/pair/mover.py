@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from orchctl.log.disk import REAL
 from orchctl.log.holds import Holds
-from orchctl.log.time_writer import Clockwork
+from orchctl.log.time_index import Clockwork
 from orchctl.log.writer import SegmentWriter
 from orchctl.pair import child, kill, look, spec, wire
 from orchctl.pair import shared as pair

@@ -17,7 +17,7 @@ from orchctl.log.leases import LeaseStore
 from orchctl.log.reader import OutputLog
 from orchctl.log.recovery import recover
 from orchctl.log.session_files import Spec
-from orchctl.log.time_lookup import Timeline
+from orchctl.log.time_index import Timeline
 from orchctl.log.typed import TypedLog
 from orchctl.session import layout
 from orchctl.session import run as restarting

@@ -10,7 +10,7 @@ from typing import Any
 from orchctl.errors import OrchctlError
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import SessionStore
-from orchctl.log.time_lookup import Timeline
+from orchctl.log.time_index import Timeline
 from orchctl.log.typed import TypedLog
 from orchctl.plain import from_plain
 from orchctl.search import frames

@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.log import time_index
-from orchctl.log.time_index import EVERY_S, RECORD_BYTES, Moment
-from orchctl.log.time_writer import Clockwork
+from orchctl.log.time_index import EVERY_S, RECORD_BYTES, Clockwork, Moment
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 UNIX_S = 1.75e9

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.log import segments, time_index
-from orchctl.log.time_index import Moment
-from orchctl.log.time_lookup import Timeline
+from orchctl.log.time_index import Moment, Timeline
 from orchctl.session import layout
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
