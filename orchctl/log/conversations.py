@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from orchctl.log import journal
-from orchctl.log.appending import append
+from orchctl.log.journal import append
 from orchctl.session import layout
 
 

@@ -9,7 +9,7 @@ import contextlib
 import os
 
 from orchctl.errors import PeerBroke
-from orchctl.log import checksum
+from orchctl.log import journal
 from orchctl.plain import from_plain, to_plain
 from orchctl.session import layout
 from orchctl.session.model import Session
@@ -30,14 +30,14 @@ class EndedStore:
         temporary = f"{self._file(session.id)}.new"
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="ascii") as file:
-            file.write(checksum.dump(to_plain(session)))
+            file.write(journal.dump(to_plain(session)))
         os.rename(temporary, self._file(session.id))
 
     def read(self, session: str) -> Session | None:
         """The session as it was put; None where that cannot be read."""
         try:
             with open(self._file(session), "rb") as file:
-                return from_plain(Session, checksum.load(file.read()))
+                return from_plain(Session, journal.load(file.read()))
         except (OSError, ValueError, PeerBroke):
             return None
 

@@ -13,6 +13,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchctl.log.disk import REAL, Disk
+
 Record = dict[str, Any]
 
 
@@ -61,3 +63,63 @@ def record_of(line: bytes) -> Record | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+FIELD = "crc32"
+_DIGITS = 8
+_OPEN, _CLOSE = f', "{FIELD}": "'.encode("ascii"), b'"}'
+_TAIL_BYTES = len(_OPEN) + _DIGITS + len(_CLOSE)
+
+
+def dump(data: dict[str, Any]) -> str:
+    """The text of an object that is not empty, with its checksum."""
+    text = json.dumps(data)
+    return f'{text[:-1]}, "{FIELD}": "{zlib.crc32(text.encode("ascii")):08x}"}}'
+
+
+def load(text: bytes) -> dict[str, Any]:
+    """The object; ValueError where it is not as it was written."""
+    body, tail = text[:-_TAIL_BYTES] + b"}", text[-_TAIL_BYTES:]
+    digits = tail[len(_OPEN) : -len(_CLOSE)]
+    right = digits == b"%08x" % zlib.crc32(body)
+    try:
+        data = json.loads(text.decode("ascii"))
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise ValueError("it is no JSON object")
+    if (FIELD in data) != right:  # also where the damage is in the name of the field
+        raise ValueError("the checksum does not match")
+    data.pop(FIELD, None)
+    return data
+
+
+BLOCK_BYTES = 1 << 20
+
+
+def append(path: str, record: dict[str, Any], disk: Disk = REAL) -> None:
+    """One record; on a line of its own, should a full disk or a power cut have torn the last one."""
+    fd = disk.open(path, create=True, append=True)
+    try:
+        size = disk.size(fd)
+        torn = size and disk.read(fd, 1, size - 1) != b"\n"
+        line = (b"\n" if torn else b"") + encode(record)
+        while line:  # a disk that is nearly full takes a part
+            line = line[disk.append(fd, line) :]
+    finally:
+        disk.close(fd)
+
+
+def records(path: str, disk: Disk = REAL) -> list[Record]:
+    """All that is whole, oldest first; nothing where there is no journal."""
+    try:
+        fd = disk.open(path)
+    except FileNotFoundError:
+        return []
+    data = bytearray()
+    try:
+        while block := disk.read(fd, BLOCK_BYTES, len(data)):
+            data += block
+    finally:
+        disk.close(fd)
+    return decode(bytes(data)).records

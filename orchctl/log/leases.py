@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from orchctl.log import journal
-from orchctl.log.appending import append, records
 from orchctl.log.disk import REAL, Disk
-from orchctl.log.journal import Record
+from orchctl.log.journal import Record, append, records
 from orchctl.session import layout
 
 LIMIT_BYTES = 1 << 18  # the last record says all that counts; the others are only worth looking back at

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log import segments, time_index
-from orchctl.log.appending import append, records
 from orchctl.log.disk import Disk
+from orchctl.log.journal import append, records
 from orchctl.log.segments import Segment
 from orchctl.log.sync import Syncer
 from orchctl.session import layout

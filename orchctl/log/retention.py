@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from orchctl.log import segments, time_index
-from orchctl.log.appending import append
 from orchctl.log.disk import REAL, Disk
+from orchctl.log.journal import append
 from orchctl.log.reader import OutputLog
 from orchctl.session import layout
 

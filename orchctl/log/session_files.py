@@ -12,9 +12,9 @@ from typing import Any
 
 from orchctl.errors import PeerBroke
 from orchctl.lazy_dataclass import dataclass
-from orchctl.log import checksum, journal
-from orchctl.log.appending import append
+from orchctl.log import journal
 from orchctl.log.commands import CommandStore
+from orchctl.log.journal import append
 from orchctl.plain import from_plain, to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Agent
@@ -88,7 +88,7 @@ class SessionStore:
             CommandStore(folder).put(name, text)
         prepare(folder)
         _write(f"{folder}/{layout.ENVIRONMENT}", json.dumps(env))
-        _write(f"{folder}/{layout.SPEC}", checksum.dump(to_plain(spec)))
+        _write(f"{folder}/{layout.SPEC}", journal.dump(to_plain(spec)))
 
     def commands(self, session: str) -> CommandStore:
         """What was run in a session's shell."""
@@ -118,7 +118,7 @@ class SessionStore:
         """The intent, or None where none was written whole."""
         try:
             with open(f"{self.folder(session)}/{layout.SPEC}", "rb") as file:
-                return from_plain(Spec, checksum.load(file.read()))
+                return from_plain(Spec, journal.load(file.read()))
         except (OSError, ValueError, PeerBroke):
             return None
 

@@ -10,9 +10,8 @@ import hashlib
 from itertools import zip_longest
 
 from orchctl.log import segments
-from orchctl.log.appending import append, records
 from orchctl.log.disk import Disk
-from orchctl.log.journal import Record
+from orchctl.log.journal import Record, append, records
 from orchctl.session import layout
 
 HASH_BYTES = 16

@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import dataclass
 
-from orchctl.log import checksum
+from orchctl.log import journal
 from orchctl.session import layout
 
 RING_BYTES = 64 << 20
@@ -58,7 +58,7 @@ def keep_environment(folder: str, env: dict[str, str]) -> None:
 def read(folder: str) -> Plan:
     """The plan in a session's directory. The environment is deleted once read, unless it may start again."""
     with open(os.path.join(folder, layout.SPEC), "rb") as file:
-        spec = checksum.load(file.read())
+        spec = journal.load(file.read())
     with open(os.path.join(folder, layout.ENVIRONMENT), encoding="ascii") as file:
         env = json.load(file)
     if spec.get("restart", "no") == "no":

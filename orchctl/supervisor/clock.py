@@ -9,7 +9,7 @@ import os
 import time
 from functools import cache
 
-from orchctl.log import checksum
+from orchctl.log import journal
 from orchctl.session import layout
 from orchctl.session.trusted_time import Anchor, trusted
 
@@ -49,7 +49,7 @@ class Clock:
     def _read(self) -> Anchor | None:
         try:
             with open(self._path, "rb") as file:
-                found = checksum.load(file.read())
+                found = journal.load(file.read())
             jumped_s = found["jumped_s"]
             return Anchor(
                 str(found["boot"]),
@@ -64,5 +64,5 @@ class Clock:
         temporary = f"{self._path}.new"
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="ascii") as file:
-            file.write(checksum.dump(dataclasses.asdict(anchor)))
+            file.write(journal.dump(dataclasses.asdict(anchor)))
         os.rename(temporary, self._path)

@@ -12,8 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from random import Random
 
-from orchctl.log.appending import append
-from orchctl.log.journal import Record
+from orchctl.log.journal import Record, append
 from orchctl.log.recovery import recover
 from orchctl.log.sync import Syncer
 from orchctl.log.writer import SegmentWriter

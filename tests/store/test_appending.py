@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchctl.log import journal
-from orchctl.log.appending import append
+from orchctl.log.journal import append
 
 PROPERTY = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 Record = dict[str, Any]

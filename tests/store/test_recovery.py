@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orchctl.log import journal, segments
-from orchctl.log.appending import append
 from orchctl.log.disk import REAL
+from orchctl.log.journal import append
 from orchctl.log.recovery import Recovered, recover
 from orchctl.log.sync import Syncer
 from tests.store.watched_disk import WatchedDisk, failing_on

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from orchctl.log import journal, segments
-from orchctl.log.appending import append
 from orchctl.log.disk import RealDisk
+from orchctl.log.journal import append
 from orchctl.log.sync import Syncer
 from tests.store.watched_disk import WatchedDisk, failing_on
 

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 
 from orchctl.errors import PeerBroke
 from orchctl.lazy_dataclass import dataclass
-from orchctl.log import checksum, journal
+from orchctl.log import journal
 from orchctl.log.check.findings import Files
 from orchctl.log.journal import Record
 from orchctl.log.session_files import Spec
@@ -202,7 +202,7 @@ class SessionCheck:
                 files.say(layout.SPEC, "bad-spec", "it is not there, and the session was started")
             return
         try:
-            spec = from_plain(Spec, checksum.load(data))
+            spec = from_plain(Spec, journal.load(data))
         except (ValueError, PeerBroke) as error:
             files.say(layout.SPEC, "bad-spec", str(error))
             return
@@ -216,7 +216,7 @@ class SessionCheck:
         if data is None:
             return None
         try:
-            ended = from_plain(Session, checksum.load(data))
+            ended = from_plain(Session, journal.load(data))
         except (ValueError, PeerBroke) as error:
             files.say(layout.ENDED, "bad-end", str(error))
             return None
