@@ -1,14 +1,22 @@
-"""Taking away what is kept no longer: the output of sessions that are over, or all of them."""
+"""Retention: what ended sessions and output take, who still reads, and what may go."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 
-from orchctl.log import segments, time_index
+from orchctl.errors import PeerBroke
+from orchctl.log import journal, segments, time_index
 from orchctl.log.disk import REAL, Disk
 from orchctl.log.journal import append
 from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import SessionStore
+from orchctl.plain import from_plain, to_plain
 from orchctl.session import layout
+from orchctl.session.limits import Use
+from orchctl.session.model import Session, State
+from orchctl.session.run import Run
 
 
 def drop_output(folder: str, now: float, disk: Disk = REAL) -> int:
@@ -44,3 +52,113 @@ def ended_at(folder: str) -> float:
 
 def _dropped(first: int, end: int, now: float) -> dict[str, object]:
     return {"type": "dropped", "time": now, "first": first, "end": end}
+
+
+class EndedStore:
+    """All `ended.json` files below the sessions' directory."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def has(self, session: str) -> bool:
+        """Whether the session is over and done with."""
+        return os.path.lexists(self._file(session))
+
+    def put(self, session: Session) -> None:
+        """The session as it stays; by rename, so that it is whole or not there."""
+        temporary = f"{self._file(session.id)}.new"
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="ascii") as file:
+            file.write(journal.dump(to_plain(session)))
+        os.rename(temporary, self._file(session.id))
+
+    def read(self, session: str) -> Session | None:
+        """The session as it was put; None where that cannot be read."""
+        try:
+            with open(self._file(session), "rb") as file:
+                return from_plain(Session, journal.load(file.read()))
+        except (OSError, ValueError, PeerBroke):
+            return None
+
+    def remove(self, session: str) -> None:
+        """It is not over after all: another run follows."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._file(session))
+
+    def _file(self, session: str) -> str:
+        return f"{self._path}/{session}/{layout.ENDED}"
+
+
+def usage(root: str) -> Iterator[Use]:
+    """Of every session whose spec can be read, live or ended."""
+    store = SessionStore(f"{root}/sessions")
+    try:
+        ids = list(store.ids())
+    except FileNotFoundError:
+        return
+    for session in ids:
+        spec = store.read_spec(session)
+        if spec is not None:
+            kept = OutputLog(store.folder(session)).extent().kept_bytes
+            yield Use(spec.managed_by, _lives(store, session), kept)
+
+
+def _lives(store: SessionStore, session: str) -> bool:
+    """Its journal tells of no end, and its program is there: nobody may have been left to write the end down."""
+    if os.path.lexists(f"{store.folder(session)}/{layout.ENDED}"):
+        return False
+    run, ticks = Run(), None
+    for record in store.read_journal(session).records:
+        run.apply(record)
+        ticks = record.get("ticks") if record.get("type") == "started" else ticks
+    return run.state not in (State.IDLE, State.CLOSED) and _is_there(run.pid, ticks)
+
+
+def _is_there(pid: int | None, ticks: object) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            found = int(file.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return False
+    return not ticks or found == ticks
+
+
+HOLD_ON_S = 30.0  # so long, readers come back after their supervisor died
+
+
+class Holds:
+    """One offset for each supervisor that is connected, and the last one of a supervisor that is gone."""
+
+    def __init__(self, now: float) -> None:
+        self._held: dict[int, int] = {}
+        self._left: tuple[float, int] | None = (now + HOLD_ON_S, 0)  # whoever was told of it died with the last mover
+
+    @property
+    def needed(self) -> int | None:
+        """The lowest offset that somebody reads."""
+        return min([*self._held.values(), *([self._left[1]] if self._left is not None else [])], default=None)
+
+    @property
+    def expires_at(self) -> float | None:
+        """When what a supervisor left behind is forgotten."""
+        return self._left[0] if self._left is not None else None
+
+    def take(self, who: int, offset: int | None) -> None:
+        """A supervisor has spoken: its word replaces that of the one before it."""
+        self._left = None
+        self._held.pop(who, None)
+        if offset is not None:
+            self._held[who] = offset
+
+    def leave(self, who: int, now: float) -> None:
+        """A supervisor is gone; its readers may come back with the next."""
+        held = self._held.pop(who, None)
+        if held is not None:
+            self._left = (now + HOLD_ON_S, min(held, self._left[1] if self._left is not None else held))
+
+    def expire(self, now: float) -> bool:
+        """Forget what was left behind for too long; whether anything was."""
+        if self._left is None or now < self._left[0]:
+            return False
+        self._left = None
+        return True

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 
 from orchctl.log.disk import REAL
-from orchctl.log.holds import Holds
+from orchctl.log.retention import Holds
 from orchctl.log.time_index import Clockwork
 from orchctl.log.writer import SegmentWriter
 from orchctl.pair import child, kill, look, spec, wire

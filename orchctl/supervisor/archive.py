@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-from orchctl.log.ended import EndedStore
+from orchctl.log.retention import EndedStore
 from orchctl.session.model import Session
 
 SLICE = 64  # sessions that are read or taken away between two turns of the event loop

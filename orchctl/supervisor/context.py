@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchctl.config import Config
 from orchctl.lazy_dataclass import dataclass
-from orchctl.log.ended import EndedStore
+from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import SessionStore
 from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.configuration import Configuration

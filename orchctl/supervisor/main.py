@@ -14,8 +14,8 @@ import time
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.disk import REAL
-from orchctl.log.ended import EndedStore
 from orchctl.log.event_journal import EventStore
+from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import SessionStore
 from orchctl.pair import process
 from orchctl.paths import Root

@@ -17,7 +17,7 @@ from asyncio.subprocess import Process
 from typing import NoReturn
 
 from orchctl.errors import OrchctlError
-from orchctl.log.ended import EndedStore
+from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import SessionStore
 from orchctl.paths import Root
 from orchctl.supervisor import failpoints

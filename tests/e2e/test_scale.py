@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from orchctl import Client
-from orchctl.log.ended import EndedStore
+from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import SessionStore
 from orchctl.supervisor.archive import SLICE
 from tests.needs import needs

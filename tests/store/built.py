@@ -10,8 +10,8 @@ from typing import Any
 from orchctl.log import journal, time_index
 from orchctl.log.check.verify import verify
 from orchctl.log.disk import REAL
-from orchctl.log.ended import EndedStore
 from orchctl.log.event_journal import EventStore
+from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import Spec
 from orchctl.log.time_index import Moment
 from orchctl.plain import to_plain

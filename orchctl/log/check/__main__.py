@@ -15,7 +15,7 @@ from orchctl.errors import OrchctlError
 from orchctl.log.check.audit import audit
 from orchctl.log.check.chain import check_chain
 from orchctl.log.check.verify import Tally, verify
-from orchctl.log.usage import usage
+from orchctl.log.retention import usage
 
 
 def main() -> None:
