@@ -14,7 +14,8 @@ from orchctl.errors import PeerBroke
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log import journal
 from orchctl.log.commands import CommandStore
-from orchctl.log.journal import append
+from orchctl.log.disk import REAL, Disk
+from orchctl.log.journal import Record, append, records
 from orchctl.plain import from_plain, to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Agent
@@ -196,3 +197,87 @@ def _write(path: str, text: str) -> None:
     with open(fd, "w", encoding="ascii") as file:
         file.write(text)
     os.rename(temporary, path)
+
+
+LIMIT_BYTES = 1 << 18  # the last record says all that counts; the others are only worth looking back at
+
+
+class LeaseStore:
+    """Below one session's directory; never two calls at once."""
+
+    def __init__(self, folder: str, disk: Disk = REAL) -> None:
+        self._folder = folder
+        self._path = f"{folder}/{layout.LEASE}"
+        self._disk = disk
+        self._named = False  # whether the directory is known to have the file, whatever happens
+
+    def read(self) -> list[Record]:
+        """All that was kept, oldest first."""
+        return records(self._path, self._disk)
+
+    def put(self, record: Record) -> None:
+        """Returns once power may fail."""
+        append(self._path, record, self._disk)
+        fd = self._disk.open(self._path)
+        try:
+            self._disk.sync(fd)
+            size = self._disk.size(fd)
+        finally:
+            self._disk.close(fd)
+        if not self._named:
+            self._disk.sync_folder(self._folder)
+            self._named = True
+        if size > LIMIT_BYTES:
+            self._begin_again(record)
+
+    def _begin_again(self, record: Record) -> None:
+        """The last record alone, in the place of all."""
+        fresh = f"{self._path}.new"
+        self._disk.unlink(fresh)
+        fd = self._disk.open(fresh, create=True, append=True)
+        try:
+            line = journal.encode(record)
+            while line:
+                line = line[self._disk.append(fd, line) :]
+            self._disk.sync(fd)
+        finally:
+            self._disk.close(fd)
+        self._disk.rename(fresh, self._path)
+        self._disk.sync_folder(self._folder)
+
+
+class ConversationStore:
+    """Of one session's directory. The supervisor is the one writer."""
+
+    def __init__(self, folder: str) -> None:
+        self._path = f"{folder}/{layout.HARNESS}"
+
+    def append(self, record: dict[str, Any]) -> None:
+        """One more."""
+        append(self._path, record)
+
+    def read(self, offset: int = 0) -> journal.Decoded:
+        """From an offset on."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(offset)
+                return journal.decode(file.read(), offset=offset)
+        except FileNotFoundError:
+            return journal.Decoded(next_offset=offset)
+
+
+def put_server(folder: str, known: dict[str, Any]) -> None:
+    """What a supervisor has to know about an agent server; it may hold a password."""
+    fd = os.open(f"{folder}/{layout.SERVER}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="ascii") as file:
+        json.dump(known, file)
+
+
+def read_server(folder: str) -> dict[str, Any] | None:
+    """The same, for the next one."""
+    try:
+        with open(f"{folder}/{layout.SERVER}", encoding="ascii") as file:
+            known = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return known if isinstance(known, dict) else None

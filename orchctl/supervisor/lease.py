@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
-from orchctl.log.leases import LeaseStore
+from orchctl.log.session_files import LeaseStore
 from orchctl.protocol.messages.lease import LeaseNews, LeaseState
 from orchctl.session import lease
 from orchctl.session.lease_state import (

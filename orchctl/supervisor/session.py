@@ -11,12 +11,10 @@ from typing import Any
 
 from orchctl.errors import Conflict
 from orchctl.log import journal, segments
-from orchctl.log.conversations import ConversationStore
 from orchctl.log.disk import REAL
-from orchctl.log.leases import LeaseStore
 from orchctl.log.reader import OutputLog
 from orchctl.log.recovery import recover
-from orchctl.log.session_files import Spec
+from orchctl.log.session_files import ConversationStore, LeaseStore, Spec
 from orchctl.log.time_index import Timeline
 from orchctl.log.typed import TypedLog
 from orchctl.session import layout

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from orchctl.log import journal
-from orchctl.log.leases import LIMIT_BYTES, LeaseStore
+from orchctl.log.session_files import LIMIT_BYTES, LeaseStore
 from orchctl.session import layout
 from tests.store.simulated_disk import NEVER, Crash, Habits, SimulatedDisk
 

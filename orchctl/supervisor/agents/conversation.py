@@ -17,7 +17,7 @@ from orchctl.agents.interface import Opening, Permission, Prompt, Reply
 from orchctl.agents.transcript import Uptake
 from orchctl.agents.transcript_text import Transcript
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.log.conversations import ConversationStore
+from orchctl.log.session_files import ConversationStore
 from orchctl.session import environment, happenings
 from orchctl.session.agent import Agent, AgentState
 from orchctl.session.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchctl.agents.interface import Harness, Opening, Profile
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.log.conversations import put_server, read_server
-from orchctl.log.session_files import Spec
+from orchctl.log.session_files import Spec, put_server, read_server
 from orchctl.pair.stderr_log import last_words
 from orchctl.plain import to_plain
 from orchctl.session import layout
