@@ -11,12 +11,12 @@ from typing import Any
 
 from orchctl.errors import Conflict
 from orchctl.log import journal, segments
+from orchctl.log.commands import TypedLog
 from orchctl.log.disk import REAL
 from orchctl.log.reader import OutputLog
 from orchctl.log.recovery import recover
 from orchctl.log.session_files import ConversationStore, LeaseStore, Spec
 from orchctl.log.time_index import Timeline
-from orchctl.log.typed import TypedLog
 from orchctl.session import layout
 from orchctl.session import run as restarting
 from orchctl.session.model import Output, Session, State

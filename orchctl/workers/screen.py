@@ -16,10 +16,10 @@ from typing import Any
 
 from orchctl import extras
 from orchctl.errors import NoSuchSession, OrchctlError
+from orchctl.log.commands import TypedLog
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import SessionStore, Spec
 from orchctl.log.sizes import sizes, start_of_run
-from orchctl.log.typed import TypedLog
 from orchctl.plain import to_plain
 from orchctl.session.search import Cursor, Painting, Screen, Size
 from orchctl.session.stream import Chunk, Gap

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchctl.errors import OrchctlError
+from orchctl.log.commands import TypedLog
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import SessionStore
 from orchctl.log.time_index import Timeline
-from orchctl.log.typed import TypedLog
 from orchctl.plain import from_plain
 from orchctl.search import frames
 from orchctl.search.lines import LineSearch
