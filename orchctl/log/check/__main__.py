@@ -12,8 +12,7 @@ import sys
 from dataclasses import asdict
 
 from orchctl.errors import OrchctlError
-from orchctl.log.check.audit import audit
-from orchctl.log.check.chain import check_chain
+from orchctl.log.check.chain import audit, check_chain
 from orchctl.log.check.verify import Tally, verify
 from orchctl.log.retention import usage
 
