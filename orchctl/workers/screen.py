@@ -19,12 +19,12 @@ from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.log.commands import TypedLog
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import SessionStore, Spec
-from orchctl.log.sizes import sizes, start_of_run
 from orchctl.plain import to_plain
 from orchctl.session.search import Cursor, Painting, Screen, Size
 from orchctl.session.stream import Chunk, Gap
 from orchctl.shell.marks import MarkCutter
 from orchctl.shell.typed_lines import TypedLines
+from orchctl.workers.sizes import sizes, start_of_run
 
 BLOCK_BYTES = 1 << 18
 SCROLLBACK = 1000  # lines: a terminal that becomes higher shows some of them again
