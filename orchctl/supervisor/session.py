@@ -16,6 +16,7 @@ from orchctl.log.disk import REAL
 from orchctl.log.reader import OutputLog
 from orchctl.log.recovery import recover
 from orchctl.log.session_files import ConversationStore, LeaseStore, Spec
+from orchctl.log.sync import Safety
 from orchctl.log.time_index import Timeline
 from orchctl.session import layout
 from orchctl.session import run as restarting
@@ -29,7 +30,6 @@ from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.lease import Leases
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.readers import Readers
-from orchctl.supervisor.safety import Safety
 from orchctl.supervisor.unpaired import Unpaired
 
 log = logging.getLogger(__name__)

@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 
 from orchctl.log import segments
+from orchctl.log import sync as safety
 from orchctl.log.disk import RealDisk
 from orchctl.log.reader import OutputLog
+from orchctl.log.sync import Safety
 from orchctl.session import layout
-from orchctl.supervisor import safety
 from orchctl.supervisor.request import Call
-from orchctl.supervisor.safety import Safety
 from orchctl.supervisor.sending import send_range
 from orchctl.supervisor.session import SupervisedSession
 
