@@ -3,16 +3,61 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gc
 import os
+import select
 import signal
 import socket
 import sys
 
-from orchctl.pair import owner, process, reaper
+from orchctl.pair import process, reaper
 from orchctl.pair.daemon_io import Door, bind, own_stdio, roll_log, say
+from orchctl.pair.tree import start_ticks
 from orchctl.pair.zygote import Zygote
+from orchctl.session import layout, owner
+
+# What pidfd_open says of a number that nobody has, or that is by now a thread's of another process: kernels differ
+NO_PROCESS = (errno.ESRCH, errno.EINVAL, errno.ENOENT)
+
+
+def clear_up(root: str) -> None:
+    """Take the whole directory away, if it names an owner and that has ended."""
+    try:
+        with open(f"{root}/{layout.OWNER}", "rb") as file:
+            found = owner.decode(file.read(64))
+    except OSError:
+        return
+    if found is not None and not _lives(found):
+        with contextlib.suppress(OSError):
+            _remove(root)
+
+
+def _lives(found: owner.Owner) -> bool:
+    """Not if it is a zombie: nobody knows when that is reaped."""
+    try:
+        pidfd = os.pidfd_open(found.pid)
+    except OSError as error:
+        return error.errno not in NO_PROCESS
+    try:
+        poll = select.poll()
+        poll.register(pidfd, select.POLLIN)
+        return start_ticks(found.pid) == found.ticks and not poll.poll(0)
+    finally:
+        os.close(pidfd)
+
+
+def _remove(folder: str) -> None:
+    """Everything below it and itself; what cannot be removed stays. No link is followed."""
+    for entry in os.scandir(folder):
+        with contextlib.suppress(OSError):
+            if entry.is_dir(follow_symlinks=False):
+                _remove(entry.path)
+            else:
+                os.unlink(entry.path)
+    os.rmdir(folder)
+
 
 SOCKET, SOCKET_ASIDE = "supervisor.sock", "supervisor.sock.idle"
 BACKLOG = 512  # fifty clients at once must not be told to come again
@@ -51,7 +96,7 @@ def main() -> None:
     ours = zygote.run(ready[0] if ready else None, socket.socket(fileno=succeeding[2]) if succeeding else None)
     if ours:
         _remove_sockets(root)
-        owner.clear_up(root)
+        clear_up(root)
     os._exit(0)
 
 

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 
-from orchctl.pair.owner import NO_PROCESS
+from orchctl.pair.daemon import NO_PROCESS
 from orchctl.session import layout, owner
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.handlers.kills import end_all

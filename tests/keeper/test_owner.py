@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.pair.owner import clear_up
+from orchctl.pair.daemon import clear_up
 from orchctl.pair.tree import start_ticks
 from orchctl.session import layout, owner
 
