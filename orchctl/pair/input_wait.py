@@ -16,14 +16,218 @@ import contextlib
 import fcntl
 import os
 import select
+import struct
 import termios
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchctl.pair import doors, kill, syscalls, tree
-from orchctl.pair.doors import Door
+from orchctl.pair import kill, tree
 from orchctl.pair.shared import Pair
+
+# name: the number on x86-64, and on aarch64, which lacks the older ones
+_NUMBERS: dict[str, tuple[int | None, int | None]] = {
+    # of one descriptor, the first argument
+    "read": (0, 63),
+    "readv": (19, 65),
+    "pread64": (17, 67),
+    "preadv": (295, 69),
+    "preadv2": (327, 286),
+    # of several
+    "poll": (7, None),
+    "select": (23, None),
+    "pselect6": (270, 72),
+    "ppoll": (271, 73),
+    "epoll_wait": (232, None),
+    "epoll_pwait": (281, 22),
+    "epoll_pwait2": (441, 441),
+    # for something that is no input from a terminal
+    "write": (1, 64),
+    "ioctl": (16, 29),
+    "writev": (20, 66),
+    "pause": (34, None),
+    "nanosleep": (35, 101),
+    "connect": (42, 203),
+    "accept": (43, 202),
+    "sendto": (44, 206),
+    "recvfrom": (45, 207),
+    "sendmsg": (46, 211),
+    "recvmsg": (47, 212),
+    "wait4": (61, 260),
+    "semop": (65, 193),
+    "msgrcv": (70, 188),
+    "fcntl": (72, 25),
+    "flock": (73, 32),
+    "fsync": (74, 82),
+    "rt_sigtimedwait": (128, 137),
+    "rt_sigsuspend": (130, 133),
+    "futex": (202, 98),
+    "semtimedop": (220, 192),
+    "clock_nanosleep": (230, 115),
+    "mq_timedreceive": (243, 183),
+    "waitid": (247, 95),
+    "openat": (257, 56),
+    "accept4": (288, 242),
+    "recvmmsg": (299, 243),
+    "futex_waitv": (449, 449),
+    "futex_wait": (455, 455),
+}
+READS = frozenset({"read", "readv", "pread64", "preadv", "preadv2"})
+POLLS = frozenset({"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2"})
+_COLUMNS = {"x86_64": 0, "aarch64": 1}
+# Of an ELF file: 64 bits, and the machine. A program of 32 bits has other numbers, on the same kernel.
+_MACHINES = {"x86_64": 62, "aarch64": 183}
+_HEAD_BYTES = 20
+
+
+def names(machine: str) -> dict[int, str]:
+    """The calls by number; empty for a machine that is not known."""
+    column = _COLUMNS.get(machine)
+    if column is None:
+        return {}
+    return {number: name for name, row in _NUMBERS.items() if (number := row[column]) is not None}
+
+
+NAMES = names(os.uname().machine)
+
+
+def is_native(pid: int) -> bool:
+    """Whether the numbers are right for what this process runs; False if that cannot be seen."""
+    try:
+        with open(f"/proc/{pid}/exe", "rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    wanted = _MACHINES.get(os.uname().machine)
+    return head[:5] == b"\x7fELF\x02" and int.from_bytes(head[18:20], "little") == wanted
+
+
+def sleeps_in(pid: int, thread: int) -> tuple[str, list[int]] | None:
+    """The call and its arguments; a name of "" means that it runs, "?" a call we do not know; None: not ours to see."""
+    try:
+        with open(f"/proc/{pid}/task/{thread}/syscall", encoding="ascii") as file:
+            words = file.read().split()
+    except OSError:
+        return None
+    if not words or words[0] in ("running", "-1"):
+        return "", []
+    return NAMES.get(int(words[0]), "?"), [int(word, 16) for word in words[1:7]]
+
+
+LIMIT = 1024  # descriptors in one call; more are not looked at
+_POLLED = struct.Struct("ihh")
+_NESTED = ("anon_inode:[eventpoll]", "anon_inode:[io_uring]")  # what these wait for is not seen from here
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A terminal by its device, and by that of /dev/tty for who has it as its own; or a pipe by its inode."""
+
+    device: int = 0
+    also: int = 0
+    inode: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """What a poll waits for: to read from these, for anything else, and whether for ever."""
+
+    reads: list[int]
+    others: bool
+    limited: bool
+
+
+def is_door(pid: int, fd: int, door: Door) -> bool:
+    """Whether a descriptor of a process is the door; OSError when that cannot be seen."""
+    found = os.stat(f"/proc/{pid}/fd/{fd}")
+    if door.device:
+        return found.st_rdev in (door.device, door.also) and found.st_rdev != 0
+    return (found.st_dev, found.st_ino) == door.inode
+
+
+def polled(pid: int, name: str, arguments: list[int], door: Door) -> str:
+    """`polls` the door alone and without a limit, `watches` it among others, or `no`; OSError: it cannot be seen."""
+    wait = _FORMS[name](pid, arguments)
+    own = [fd for fd in wait.reads if is_door(pid, fd, door)]
+    if own:
+        return "watches" if wait.limited or wait.others or len(own) < len(wait.reads) else "polls"
+    if any(os.readlink(f"/proc/{pid}/fd/{fd}") in _NESTED for fd in wait.reads):
+        raise OSError("what it waits for is behind another descriptor")
+    return "no"
+
+
+def _poll(pid: int, arguments: list[int]) -> _Wait:
+    address, count, limit_ms = arguments[:3]
+    return _polled(pid, address, count, limited=limit_ms & 1 << 31 == 0)
+
+
+def _ppoll(pid: int, arguments: list[int]) -> _Wait:
+    address, count, limit = arguments[:3]
+    return _polled(pid, address, count, limited=limit != 0)
+
+
+def _polled(pid: int, address: int, count: int, *, limited: bool) -> _Wait:
+    data = _memory(pid, address, _check(count) * _POLLED.size)
+    wanted = [(fd, events) for fd, events, _ in _POLLED.iter_unpack(data) if fd >= 0]
+    reads = [fd for fd, events in wanted if events & (select.POLLIN | select.POLLRDNORM)]
+    return _Wait(reads, len(reads) < len(wanted), limited)
+
+
+def _select(pid: int, arguments: list[int]) -> _Wait:
+    count, reads, writes, errors, limit = arguments[:5]
+    _check(count)
+    found = [_set(pid, address, count) for address in (reads, writes, errors)]
+    return _Wait(found[0], bool(set(found[1] + found[2]) - set(found[0])), limit != 0)
+
+
+def _set(pid: int, address: int, count: int) -> list[int]:
+    if address == 0:
+        return []
+    bits = int.from_bytes(_memory(pid, address, (count + 63) // 64 * 8), "little")
+    return [fd for fd in range(count) if bits >> fd & 1]
+
+
+def _epoll(pid: int, arguments: list[int]) -> _Wait:
+    return _epolled(pid, arguments[0], limited=arguments[3] & 1 << 31 == 0)
+
+
+def _epoll2(pid: int, arguments: list[int]) -> _Wait:
+    return _epolled(pid, arguments[0], limited=arguments[3] != 0)
+
+
+def _epolled(pid: int, fd: int, *, limited: bool) -> _Wait:
+    with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
+        lines = [line.split() for line in file if line.startswith("tfd:")]
+    wanted = [(int(words[1]), int(words[3], 16)) for words in lines]
+    reads = [fd for fd, events in wanted if events & select.EPOLLIN]
+    return _Wait(reads, len(reads) < len(wanted), limited)
+
+
+def _memory(pid: int, address: int, size: int) -> bytes:
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+        file.seek(address)
+        data = file.read(size)
+    if len(data) < size:
+        raise OSError("its memory ends there")
+    return data
+
+
+def _check(count: int) -> int:
+    if count > LIMIT:
+        raise OSError("too many descriptors")
+    return count
+
+
+_FORMS = {
+    "poll": _poll,
+    "ppoll": _ppoll,
+    "select": _select,
+    "pselect6": _select,
+    "epoll_wait": _epoll,
+    "epoll_pwait": _epoll,
+    "epoll_pwait2": _epoll2,
+}
+
 
 TRIES = 4  # what changed under our eyes is looked at again
 THREADS = 2000  # more are not looked at, lest the keeper has no time for its own work
@@ -68,7 +272,7 @@ def _modes(shared: Pair) -> tuple[int, int | None]:
 
 def _look(shared: Pair, members: list[int], modes: tuple[int, int | None]) -> _View:
     front, local = modes
-    if not syscalls.NAMES:
+    if not NAMES:
         return _View(_UNSURE)
     with _door(shared) as (door, readable):
         found: dict[str, int] = {}
@@ -134,7 +338,7 @@ def _of_threads(pid: int, kinds: dict[int, str]) -> str:
 
 
 def _thread(pid: int, thread: int, door: Door) -> str:
-    call = syscalls.sleeps_in(pid, thread)
+    call = sleeps_in(pid, thread)
     stat = _stat(f"/proc/{pid}/task/{thread}/stat")  # after the call: one that is stopped is still shown in it
     if stat is None:
         return "no"  # it has ended
@@ -148,11 +352,11 @@ def _thread(pid: int, thread: int, door: Door) -> str:
 def _kind(pid: int, name: str, arguments: list[int], door: Door) -> str:
     """What it is to sleep in this call."""
     try:
-        if not syscalls.is_native(pid):
+        if not is_native(pid):
             return _UNSURE
-        if name in syscalls.READS:
-            return "reads" if doors.is_door(pid, arguments[0], door) else "no"
-        return doors.polled(pid, name, arguments, door) if name in syscalls.POLLS else "no"
+        if name in READS:
+            return "reads" if is_door(pid, arguments[0], door) else "no"
+        return polled(pid, name, arguments, door) if name in POLLS else "no"
     except (OSError, ValueError, OverflowError):
         return _UNSURE
 

@@ -6,7 +6,7 @@ import os
 import termios
 from typing import Any
 
-from orchctl.pair import syscalls
+from orchctl.pair import input_wait
 
 # Of /proc/PID/stat, counted from the state on. The stack lies elsewhere in every program that is started.
 _STACK_FIELD = 25
@@ -65,13 +65,13 @@ def _cwd(pid: int) -> str | None:
 
 def _reads_terminal(pid: int) -> bool:
     """Whether it sleeps in a read of, or a wait for, its terminal."""
-    call = syscalls.sleeps_in(pid, pid)
+    call = input_wait.sleeps_in(pid, pid)
     if call is None:
         return False
     name, arguments = call
-    if name in syscalls.READS:
+    if name in input_wait.READS:
         try:
             return os.readlink(f"/proc/{pid}/fd/{arguments[0]}").startswith(("/dev/pts/", "/dev/tty"))
         except OSError:
             return False
-    return name in syscalls.POLLS
+    return name in input_wait.POLLS

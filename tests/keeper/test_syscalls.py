@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from orchctl.pair import syscalls
+from orchctl.pair import input_wait
 from tests.world import until
 
 AARCH64 = {  # of the generic table, which that machine uses
@@ -42,36 +42,36 @@ def test_a_call_is_known_by_its_name(code: str, names: set[str]) -> None:
     with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as program:
         try:
             until(lambda: _name(program.pid) in names, f"it never slept in any of {names}")
-            assert syscalls.is_native(program.pid)
+            assert input_wait.is_native(program.pid)
         finally:
             os.killpg(program.pid, 9)
 
 
 def _name(pid: int) -> str | None:
-    found = syscalls.sleeps_in(pid, pid)
+    found = input_wait.sleeps_in(pid, pid)
     return found[0] if found is not None else None
 
 
 def test_what_runs_sleeps_in_nothing_and_what_is_gone_is_not_seen() -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as program:
-        until(lambda: syscalls.sleeps_in(program.pid, program.pid) == ("", []))
+        until(lambda: input_wait.sleeps_in(program.pid, program.pid) == ("", []))
         program.kill()
-    assert syscalls.sleeps_in(program.pid, program.pid) is None
-    assert not syscalls.is_native(program.pid)
+    assert input_wait.sleeps_in(program.pid, program.pid) is None
+    assert not input_wait.is_native(program.pid)
 
 
 def test_the_numbers_of_aarch64_are_those_of_its_table() -> None:
-    names = syscalls.names("aarch64")
+    names = input_wait.names("aarch64")
     assert {number: names[number] for number in AARCH64} == AARCH64
     assert not {"poll", "select", "epoll_wait", "pause"} & set(names.values())
 
 
 def test_no_number_has_two_names() -> None:
     for machine in ("x86_64", "aarch64"):
-        names = syscalls.names(machine)
+        names = input_wait.names(machine)
         assert len(set(names.values())) == len(names)
         assert set(names.values()) >= {"read", "pselect6", "ppoll", "epoll_pwait", "wait4", "futex"}
 
 
 def test_of_another_machine_nothing_is_known() -> None:
-    assert syscalls.names("riscv64") == {}
+    assert input_wait.names("riscv64") == {}

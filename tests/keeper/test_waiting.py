@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchctl.pair import input_wait, syscalls
+from orchctl.pair import input_wait
 from orchctl.pair.shared import Pair
 from tests.needs import needs
 from tests.world import until
@@ -180,7 +180,7 @@ def test_a_program_without_a_terminal_reads_its_pipe() -> None:
 
 
 def _calls(pid: int) -> str:
-    found = syscalls.sleeps_in(pid, pid)
+    found = input_wait.sleeps_in(pid, pid)
     return found[0] if found is not None else ""
 
 
