@@ -18,8 +18,7 @@ from orchctl.pair import child, feed, kill, process, spec, tree
 from orchctl.pair import shared as pair
 from orchctl.pair.connections import hello
 from orchctl.pair.daemon_io import follow_log, identity
-from orchctl.pair.keeper import AGAIN_S, BecomeMover, Keeper
-from orchctl.pair.limits import Limits
+from orchctl.pair.keeper import AGAIN_S, BecomeMover, Keeper, Limits
 from orchctl.pair.mover import Mover, Orphaned
 from orchctl.pair.shared import Pair
 from orchctl.session import layout
