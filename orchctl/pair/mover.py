@@ -25,9 +25,8 @@ from orchctl.pair import shared as pair
 from orchctl.pair.connections import Audience, hello, received
 from orchctl.pair.exec_pipes import Drains
 from orchctl.pair.input import Typist
-from orchctl.pair.output import Closed, Conduit, PipesConduit
+from orchctl.pair.output import Closed, Complaints, Conduit, PipesConduit
 from orchctl.pair.shared import Pair
-from orchctl.pair.stderr_log import Complaints
 from orchctl.pair.typed import readable
 from orchctl.session import layout
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.pair.stderr_log import LIMIT_BYTES, PIECE_BYTES, Complaints, last_words
+from orchctl.pair.output import LIMIT_BYTES, PIECE_BYTES, Complaints, last_words
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from orchctl.agents.interface import Harness, Opening, Profile
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.session_files import Spec, put_server, read_server
-from orchctl.pair.stderr_log import last_words
+from orchctl.pair.output import last_words
 from orchctl.plain import to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Permission
