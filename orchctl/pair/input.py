@@ -15,9 +15,8 @@ from typing import Any
 
 from orchctl.pair import wire
 from orchctl.pair.feed import Feed
-from orchctl.pair.fence import Fence
 from orchctl.pair.input_queue import REMEMBERED, Input, Inputs
-from orchctl.pair.shared import Pair
+from orchctl.pair.shared import Fence, Pair
 
 PATIENCE_S = 5.0  # a program that takes no byte for so long does not read its input
 CANONICAL_LIMIT_BYTES = 4095  # the kernel cuts longer lines without a word

@@ -2,7 +2,7 @@
 
 The world: an agent that holds the lease for a time, and two viewers that attach, type, come and go. The supervisor
 decides by `session/lease.py`, keeps what it decided, and only then lets it count; what is typed reaches the mover, in
-any order, and meets `pair/fence.py` there. Supervisor, mover and viewers crash at any moment. Time passes to the end
+any order, and meets `pair/shared.py` there. Supervisor, mover and viewers crash at any moment. Time passes to the end
 of the lease, and others may be quicker to notice than the supervisor's own clock.
 
 One input of each client is on its way at a time. States that differ only in which viewer is which are looked at once.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from orchctl.errors import OrchctlError
-from orchctl.pair.fence import Fence
+from orchctl.pair.shared import Fence
 from orchctl.session import lease
 from orchctl.session.lease_state import GRACE_S, Attached, Change, Grip, Identity, Rights, restored, to_record
 
