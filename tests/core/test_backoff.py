@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.pair.backoff import Backoff
+from orchctl.pair.zygote import Backoff
 
 PROPERTY = settings(deadline=None, max_examples=100)
 
