@@ -2,6 +2,153 @@
 
 from __future__ import annotations
 
-from orchctl.agents.scripted.harness import HARNESS
+import shutil
+from collections.abc import Mapping
+
+from orchctl.agents import jsonrpc
+from orchctl.agents.interface import Harness, Host, Launch, Opening, Profile, Prompt, Reply, Server
+from orchctl.agents.jsonrpc import Name
+from orchctl.agents.scripted import translate
+from orchctl.errors import BadInput
+from orchctl.session.happening import (
+    Closed,
+    Delivered,
+    Happening,
+    NotOpened,
+    Opened,
+    Refused,
+    Trouble,
+    TurnEnd,
+    TurnEnded,
+    Unknown,
+)
+
+
+class ScriptedServer:
+    """One process; conversations are told apart by the name that the server gave them."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._peer = jsonrpc.Peer(host.write)
+        self._native: dict[str, str] = {}  # our session → the server's name for it
+        self._sessions: dict[str, str] = {}
+
+    @property
+    def owes(self) -> bool:
+        """Whether an answer is due."""
+        return self._peer.owed
+
+    def begin(self) -> None:
+        """Say hello."""
+        self._peer.ask(Name(what="hello"), "hello")
+
+    def know(self, opening: Opening) -> None:
+        """A session that is open already."""
+        self._bind(opening.session, opening.native.get("id", ""))
+
+    def open(self, opening: Opening) -> None:
+        """Begin or resume."""
+        params = {"cwd": opening.cwd, "model": opening.model, "conversation": opening.native.get("id")}
+        self._peer.ask(Name(what="open", session=opening.session), "open", params)
+
+    def send(self, session: str, prompt: Prompt) -> None:
+        """Have the server do what the prompt says."""
+        params = {"conversation": self._native[session], "text": prompt.text}
+        self._peer.ask(Name(what="prompt", session=session, more=prompt.once), "prompt", params)
+
+    def reply(self, session: str, request: str, reply: Reply) -> None:
+        """Told, not asked: that the request is answered is heard as an event."""
+        self._peer.tell("reply", {"request": request, "choice": reply.choice, "text": reply.text})
+
+    def interrupt(self, session: str) -> None:
+        """As often as anybody likes."""
+        self._peer.tell("interrupt", {"conversation": self._native[session]})
+
+    def close(self, session: str) -> None:
+        """Let it go."""
+        self._peer.ask(Name(what="close", session=session), "close", {"conversation": self._native.get(session)})
+
+    def hear(self, line: bytes) -> None:
+        """An answer, or an event of a conversation."""
+        heard = jsonrpc.read(line)
+        if isinstance(heard, jsonrpc.Answer):
+            if self._peer.take(heard):
+                self._hear_answer(heard)
+        elif isinstance(heard, jsonrpc.Told):
+            session = self._sessions.get(str(heard.params.get("conversation")))
+            if session is not None:
+                self._host.emit(session, *_understood(heard.params))
+        elif isinstance(heard, jsonrpc.Asked):
+            self._peer.refuse(heard.id, "nobody knows this")
+
+    async def attend(self) -> None:
+        """It has no I/O of its own."""
+
+    def _bind(self, session: str, native: str) -> None:
+        self._native[session] = native
+        self._sessions[native] = session
+
+    def _hear_answer(self, answer: jsonrpc.Answer) -> None:
+        name = answer.name
+        if name.what == "hello":
+            self._host.ready(str(answer.result.get("version")) if isinstance(answer.result, dict) else None)
+        elif name.what == "open" and answer.code is None:
+            self._bind(name.session, answer.result["conversation"])
+            native = {"id": answer.result["conversation"]}
+            self._host.emit(name.session, Opened(native=native, model=answer.result.get("model")))
+        elif name.what == "open":
+            self._host.emit(name.session, NotOpened(code="not-opened", message=answer.message))
+        elif name.what == "prompt" and answer.code is None:
+            self._host.emit(name.session, Delivered(once=name.more))
+        elif name.what == "prompt":
+            self._host.emit(name.session, Refused(once=name.more, code="refused", message=answer.message))
+        elif name.what == "close":
+            self._host.emit(name.session, Closed())
+
+
+def _understood(event: dict[str, object]) -> tuple[Happening, ...]:
+    try:
+        found = translate.happening(event)
+    except (KeyError, ValueError, TypeError):
+        return (Unknown(kind=str(event.get("kind"))),)
+    if isinstance(found, TurnEnded) and found.end is TurnEnd.FAILED:
+        return (Trouble(code="turn-failed", message=found.error or ""), found)
+    return (found,)
+
+
+class ScriptedHarness:
+    """A profile says which program it is."""
+
+    name = "scripted"
+    shared = True
+    speaks_on_stdout = True
+    passes = ("SCRIPTED_*",)
+    tested = ("1.0", "1.9")
+    install = 'a profile with harness = "scripted" and the argv of a server'
+
+    def program(self, profile: Profile, path: str) -> str | None:
+        """The first word of the profile's argv."""
+        return shutil.which(profile.argv[0], path=path) if profile.argv else None
+
+    def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
+        """As the profile says."""
+        return Launch(argv=(program, *profile.argv[1:]))
+
+    def version_of(self, printed: str) -> str | None:
+        """The last word."""
+        return next(iter(reversed(printed.split())), None)
+
+    def check(self, profile: Profile, opening: Opening) -> None:
+        """It knows one model."""
+        if opening.model not in (None, "fake", "slow"):
+            raise BadInput(f"there is no model {opening.model!r}; there are fake and slow", code="unknown-model")
+
+    def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
+        """One process."""
+        return ScriptedServer(host)
+
+
+HARNESS: Harness = ScriptedHarness()
+
 
 __all__ = ["HARNESS"]
