@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.agents.acp import settling
-from orchctl.agents.acp.settling import NotOffered, Step
+from orchctl.agents.acp import open
+from orchctl.agents.acp.open import NotOffered, Step
 
 MODES = {"currentModeId": "auto", "availableModes": [{"id": "auto", "name": "Auto"}, {"id": "default", "name": "Ask"}]}
 MODELS = {
@@ -24,7 +24,7 @@ def steps(
     result: dict[str, Any], model: str | None = None, mode: str | None = None, *, resumed: bool = False
 ) -> list[Step]:
     """Of a conversation `n`."""
-    return settling.steps("n", result, model=model, mode=mode, resumed=resumed)
+    return open.settling_steps("n", result, model=model, mode=mode, resumed=resumed)
 
 
 def test_an_agent_that_offers_nothing_is_taken_as_it_is() -> None:
@@ -61,6 +61,6 @@ def test_one_that_is_resumed_by_an_agent_that_says_nothing_is_as_it_was() -> Non
 
 
 def test_the_model_is_told_where_the_agent_tells_it() -> None:
-    assert settling.model_of({"models": MODELS}) == "big|1"
-    assert settling.model_of({"configOptions": CONFIG}) == "a"
-    assert settling.model_of({}) is None
+    assert open.model_of({"models": MODELS}) == "big|1"
+    assert open.model_of({"configOptions": CONFIG}) == "a"
+    assert open.model_of({}) is None
