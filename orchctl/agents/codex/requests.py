@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchctl.agents.codex.items import changes, plain_command
+from orchctl.agents.codex.translate import changes, plain_command
 from orchctl.agents.interface import Reply
 from orchctl.session.happening import Choice, Need, NeedsInput
 
