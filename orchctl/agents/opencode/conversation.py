@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchctl.agents.opencode import requests
-from orchctl.agents.opencode.ids import before
+from orchctl.agents.opencode.records import before
 from orchctl.agents.opencode.turn import Fields, Turn, one_line, usage
 from orchctl.session.happening import (
     Answered,

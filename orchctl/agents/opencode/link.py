@@ -11,7 +11,7 @@ from orchctl.agents.interface import Host
 from orchctl.agents.opencode import records
 from orchctl.agents.opencode.conversation import Conversation
 from orchctl.agents.opencode.http import Door, understood
-from orchctl.agents.opencode.ids import before
+from orchctl.agents.opencode.records import before
 from orchctl.agents.opencode.translate import Translator
 from orchctl.agents.opencode.turn import Turn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.agents.opencode.ids import before, message_id, part_id, time_after
+from orchctl.agents.opencode.records import before, message_id, part_id, time_after
 
 NOW_MS = 1794784794028
 SERVERS = "msg_1e18295ac001t3zW5gA2j6uKHm"  # made in that millisecond by a real server
