@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from orchctl.agents.conversation import Conversation, Request, Said
 from orchctl.agents.interface import Opening, Permission, Prompt, Reply
-from orchctl.agents.transcript import Uptake
-from orchctl.agents.transcript_text import Transcript
+from orchctl.agents.transcript import Transcript, Uptake
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.session_files import ConversationStore
 from orchctl.session import environment, happenings
