@@ -8,8 +8,7 @@ import re
 import socket
 from collections.abc import Iterator
 
-from orchctl.client.doctor.check import Case, Finding, command, note, ok, warning
-from orchctl.client.doctor.running import run
+from orchctl.client.doctor.check import Case, Finding, command, note, ok, run, warning
 from orchctl.client.doctor.state_dir import user_name
 
 LOGOUT, BUS, CI = "logout", "user-bus", "ci"

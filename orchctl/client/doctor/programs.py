@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from orchctl import extras
-from orchctl.client.doctor.check import Case, Finding, note, ok, problem, warning
-from orchctl.client.doctor.running import run
+from orchctl.client.doctor.check import Case, Finding, note, ok, problem, run, warning
 from orchctl.shell import detect
 
 SHELLS, HARNESS, EXTRAS = "shells", "harness", "extras"
