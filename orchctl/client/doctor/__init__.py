@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from orchctl import config
-from orchctl.client.doctor import logout, machine, programs, space, state_dir, supervisor
+from orchctl.client.doctor import logout, machine, programs, state_dir, supervisor
 from orchctl.client.doctor.check import Case, Check, Finding, Level, problem, warning
 from orchctl.errors import OrchctlError
 from orchctl.paths import find_root
@@ -19,8 +19,8 @@ CHECKS: tuple[Check, ...] = (
     state_dir.check_files,
     state_dir.check_socket_path,
     state_dir.check_config,
-    space.check_space,
-    space.check_file_system,
+    machine.check_space,
+    machine.check_file_system,
     supervisor.check_supervisor,
     supervisor.check_start_lock,
     supervisor.check_zygotes,
