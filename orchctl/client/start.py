@@ -11,13 +11,61 @@ import os
 import select
 import signal
 import socket
+import stat
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from orchctl.errors import NotPermitted, SupervisorUnreachable
 from orchctl.paths import Root, check, prepare, socket_address
+from orchctl.session import environment
+
+SWITCH = "ORCHCTL_SCOPE"  # `no` turns it off
+BEGIN_S = 3.0  # a manager that does not answer by then is not waited for
+_BOOTED = "/run/systemd/system"
+_RUNTIME, _ADDRESS = "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"
+_ASK = ["systemd-run", "--user", "--scope", "--quiet", "--collect", "--description=orchctl supervisor", "--"]
+_FORGET = ["env", "-u", _RUNTIME, "-u", _ADDRESS]  # these are for systemd-run, and the daemon has no use for them
+
+
+def before(environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The words to put before the daemon's own, and what they need of the environment; nothing where it is no use."""
+    if environment.runs_in(environ):  # what ends a job must reach it
+        return [], {}
+    if environ.get(SWITCH, "").lower() in ("no", "off", "false", "0") or not os.path.isdir(_BOOTED):
+        return [], {}
+    runtime = next((one for one in (environ.get(_RUNTIME), f"/run/user/{os.geteuid()}") if one and _has_bus(one)), None)
+    if runtime is None or not (_below_manager() or _lingers()):
+        return [], {}
+    return [*_ASK, *_FORGET], {_RUNTIME: runtime, _ADDRESS: f"unix:path={runtime}/bus"}
+
+
+def _has_bus(runtime: str) -> bool:
+    """Ours, that is: `su` may leave another user's in the environment."""
+    try:
+        found = os.stat(f"{runtime}/bus")
+    except OSError:
+        return False
+    return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _below_manager() -> bool:
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8", errors="replace") as file:
+            return f"/user@{os.geteuid()}.service/" in file.read()
+    except OSError:
+        return False
+
+
+def _lingers() -> bool:
+    import pwd
+
+    try:
+        return os.path.exists(f"/var/lib/systemd/linger/{pwd.getpwuid(os.geteuid()).pw_name}")
+    except KeyError:
+        return False
+
 
 READY_S = 30.0  # two interpreters start one after the other, on a machine that may be busy with fifty others
 _PEER = struct.Struct("3i")
@@ -117,14 +165,13 @@ def command_line(root: Root, *words: str) -> list[str]:
     return [sys.executable, "-P", "-m", "orchctl.pair", root.path, *words]
 
 
-def environment() -> dict[str, str]:
+def daemon_environment() -> dict[str, str]:
     """What of ours the daemon may see."""
     return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith(_KEPT_PREFIXES)}
 
 
 def _start(root: Root) -> None:
     """In a scope of its own where that helps and works, else as our child's child."""
-    from orchctl.client import scope
 
     if not os.path.exists("/proc/self/stat"):  # without it no process of a session can be found, or proven gone
         raise SupervisorUnreachable(
@@ -132,10 +179,10 @@ def _start(root: Root) -> None:
             code="no-proc",
         )
     os.close(_private(root.log))
-    words, needed = scope.before(os.environ)
-    word = _started(root, words, environment() | needed, scope.BEGIN_S) if words else None
+    words, needed = before(os.environ)
+    word = _started(root, words, daemon_environment() | needed, BEGIN_S) if words else None
     if word is None:
-        word = _started(root, [], environment(), None)
+        word = _started(root, [], daemon_environment(), None)
     if word != "ready":
         raise SupervisorUnreachable(f"the supervisor did not start: {word or 'it ended at once'}; see {root.log}")
 

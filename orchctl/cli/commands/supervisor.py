@@ -118,7 +118,7 @@ def run_command(app: App) -> None:
     root = app.client().root
     prepare(root)
     argv = start.command_line(root, "--foreground")
-    os.execve(argv[0], argv, start.environment())
+    os.execve(argv[0], argv, start.daemon_environment())
 
 
 class Lines(click.ParamType[int]):
