@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchctl import config
-from orchctl.client.store_process import ask_store
+from orchctl.client.workers import ask_store
 from orchctl.lazy_dataclass import dataclass
 from orchctl.paths import Root
 from orchctl.session import limits, manager

@@ -14,7 +14,7 @@ from orchctl.cli.commands.events import Since
 from orchctl.cli.moments import clock
 from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
-from orchctl.client.store_process import ask_store
+from orchctl.client.workers import ask_store
 from orchctl.errors import BadInput, Internal
 from orchctl.paths import Root, check, find_root
 from orchctl.terminal.views import one_line
