@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import socket
 
     from orchctl.client.exec import CommandStream, Options
-    from orchctl.client.handing import Stdin
+    from orchctl.client.inherited import Stdin
 
 T = TypeVar("T", bound=messages.Answer)
 P = TypeVar("P", messages.SomeSessions, messages.SomeCommands)
@@ -113,7 +113,7 @@ class Client(Places, Supervising, Gathering, Looking, Inputs, Leasing, Agents):
         """
         import uuid
 
-        from orchctl.client.handing import stdin_of
+        from orchctl.client.inherited import stdin_of
 
         agent = backend not in (None, "pty", "pipe") or profile is not None
         chosen = backend or ("" if agent else "pty" if pty else "pipe")

@@ -28,7 +28,7 @@ from orchctl.session.model import KillReport, Session
 if TYPE_CHECKING:
     from orchctl.client.aio.streams import AsyncCommandStream
     from orchctl.client.exec import Options
-    from orchctl.client.handing import Stdin
+    from orchctl.client.inherited import Stdin
 
 
 class AsyncClient(
@@ -77,7 +77,7 @@ class AsyncClient(
         """
         import uuid
 
-        from orchctl.client.handing import stdin_of
+        from orchctl.client.inherited import stdin_of
 
         agent = backend not in (None, "pty", "pipe") or profile is not None
         chosen = backend or ("" if agent else "pty" if pty else "pipe")
