@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.client.attach.outbox import LIMIT_BYTES, PART_BYTES, Outbox
+from orchctl.client.attach.viewer import LIMIT_BYTES, PART_BYTES, Outbox
 from orchctl.terminal.keys import Kind, Typed
 
 TYPED = st.builds(Typed, st.sampled_from(Kind), st.binary(min_size=1, max_size=5))

@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from orchctl.client.attach.reaching import Reaching
 from orchctl.client.attach.signals import Signals
 from orchctl.client.attach.terminal import KEYBOARD, OwnTerminal
-from orchctl.client.attach.viewer import Viewing
+from orchctl.client.attach.viewer import Reaching, Viewing
 from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.several import Reader
 from orchctl.errors import NoSuchSession

@@ -6,15 +6,87 @@ One request of each kind is under way at a time. After a lost line it is the sam
 from __future__ import annotations
 
 import base64
+import os
 import secrets
+import threading
+from collections import deque
+from collections.abc import Callable
 
-from orchctl.client.attach.outbox import Letter, Outbox
-from orchctl.client.connection import Connection
-from orchctl.errors import OrchctlError
+from orchctl.client.connection import Connection, ConnectionLost
+from orchctl.client.patience import Patience
+from orchctl.errors import OrchctlError, SupervisorUnreachable
+from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec, messages
 from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session
-from orchctl.terminal.keys import Kind
+from orchctl.terminal.keys import Kind, Typed
+
+PART_BYTES = 1 << 14
+LIMIT_BYTES = 1 << 20  # more than that is not read from the keyboard until some is gone
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One piece; `number` is its name."""
+
+    number: int
+    kind: Kind
+    data: bytes
+
+
+class Outbox:
+    """Of one person."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Typed] = deque()
+        self._waiting_bytes = 0
+        self._number = 0
+        self._sent: Letter | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more is to be taken now."""
+        return self._waiting_bytes >= LIMIT_BYTES
+
+    @property
+    def empty(self) -> bool:
+        """Whether all of it has arrived."""
+        return self._sent is None and not self._waiting
+
+    @property
+    def unsent_bytes(self) -> int:
+        """How much has not arrived, as far as is known."""
+        return self._waiting_bytes + (len(self._sent.data) if self._sent else 0)
+
+    def add(self, typed: Typed) -> None:
+        """At the end; together with what is there if it is of the same kind."""
+        self._waiting_bytes += len(typed.data)
+        last = self._waiting[-1] if self._waiting else None
+        if last is not None and last.kind is typed.kind and len(last.data) + len(typed.data) <= PART_BYTES:
+            self._waiting[-1] = Typed(typed.kind, last.data + typed.data)
+            return
+        for at in range(0, len(typed.data), PART_BYTES):
+            self._waiting.append(Typed(typed.kind, typed.data[at : at + PART_BYTES]))
+
+    def next(self) -> Letter | None:
+        """What is to be sent now, if nothing is on its way."""
+        if self._sent is not None or not self._waiting:
+            return None
+        first = self._waiting.popleft()
+        self._waiting_bytes -= len(first.data)
+        self._number += 1
+        self._sent = Letter(self._number, first.kind, first.data)
+        return self._sent
+
+    def again(self) -> Letter | None:
+        """What was on its way when the line was lost."""
+        return self._sent
+
+    def arrived(self) -> Letter | None:
+        """What was on its way has arrived, or was refused for good."""
+        sent, self._sent = self._sent, None
+        return sent
+
 
 VIEW, INPUT, SIZE, TAKE, RELEASE = "view", "input", "size", "take", "release"
 
@@ -199,3 +271,51 @@ class Viewing:
             return "somebody else"
         where = f" at {self._lease.terminal}" if self._lease.terminal else ""
         return f"{self._lease.who}{where} ({self._lease.holder})"
+
+
+class Reaching:
+    """So many connections; `fileno` is readable once they are there, or will never be."""
+
+    def __init__(self, connect: Callable[[], Connection], count: int) -> None:
+        self._connect = connect
+        self._count = count
+        self._made: list[Connection] = []
+        self._failed: OrchctlError | None = None
+        self._given_up = threading.Event()
+        self._told, self._tell = os.pipe()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def fileno(self) -> int:
+        """To wait for it."""
+        return self._told
+
+    def result(self) -> list[Connection]:
+        """The connections; waits for them."""
+        os.read(self._told, 1)
+        os.close(self._told)
+        if self._failed is not None or len(self._made) < self._count:
+            raise self._failed or ConnectionLost("the supervisor cannot be reached")
+        return self._made
+
+    def close(self) -> None:
+        """Nobody wants them any more; what comes yet is hung up by whoever makes it."""
+        self._given_up.set()
+        os.close(self._told)
+
+    def _run(self) -> None:
+        patience = Patience()
+        try:
+            while len(self._made) < self._count and not self._given_up.is_set():
+                try:
+                    self._made.append(self._connect())
+                except ConnectionLost as error:
+                    patience.spend(error)
+        except OrchctlError as error:
+            self._failed = error
+        except OSError as error:  # no descriptor, no directory
+            self._failed = SupervisorUnreachable(f"the supervisor cannot be reached: {error.strerror}")
+        finally:
+            if self._given_up.is_set() or self._failed is not None:
+                for connection in self._made:
+                    connection.close()
+            os.close(self._tell)
