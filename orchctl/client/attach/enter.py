@@ -6,8 +6,7 @@ import contextlib
 import signal
 from typing import TYPE_CHECKING
 
-from orchctl.client.attach.loop import ENDING, Attachment, Left
-from orchctl.client.attach.signals import Signals
+from orchctl.client.attach.loop import ENDING, Attachment, Left, Signals
 from orchctl.client.attach.terminal import OwnTerminal
 from orchctl.client.attach.viewer import Viewing
 from orchctl.client.connection import ConnectionLost

@@ -6,13 +6,15 @@ output goes on at its byte, so that nothing is lost or comes twice.
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import FrameType, TracebackType
+from typing import Any
 
-from orchctl.client.attach.signals import Signals
 from orchctl.client.attach.terminal import KEYBOARD, OwnTerminal
 from orchctl.client.attach.viewer import Reaching, Viewing
 from orchctl.client.connection import Connection, ConnectionLost
@@ -27,6 +29,47 @@ from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal import replay
 from orchctl.terminal.keys import Keyboard, Meant, Typed
 from orchctl.terminal.views import MarkView
+
+
+class Signals:
+    """Inside this context these signals do nothing but come out of `read`; the main thread alone may have it."""
+
+    def __init__(self, *numbers: int) -> None:
+        self._numbers = numbers
+        self._before: dict[int, Any] = {}
+        self._told, self._tell = os.pipe()
+        os.set_blocking(self._told, False)
+        os.set_blocking(self._tell, False)
+        self._wakeup_before = -1
+
+    def __enter__(self) -> Signals:
+        self._wakeup_before = signal.set_wakeup_fd(self._tell, warn_on_full_buffer=False)
+        for number in self._numbers:
+            self._before[number] = signal.signal(number, _noted)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        signal.set_wakeup_fd(self._wakeup_before)
+        os.close(self._told)
+        os.close(self._tell)
+
+    def fileno(self) -> int:
+        """To wait for one."""
+        return self._told
+
+    def read(self) -> set[int]:
+        """Those that came."""
+        try:
+            return set(os.read(self._told, 1 << 10)) & set(self._numbers)
+        except BlockingIOError:
+            return set()
+
+
+def _noted(number: int, frame: FrameType | None) -> None:
+    """Nothing: its number is in the pipe."""
+
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 LEAVE_S = 6.0  # what was typed last still arrives, or is refused: a program that does not read has five seconds
