@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
+import termios
 import time
-from collections.abc import Callable, Iterator
+import tty
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from pexpect import EOF, TIMEOUT, ExceptionPexpect
+from pexpect.expect import searcher_re
 from pexpect.spawnbase import SpawnBase
 
 from orchctl.client.many import Many
+from orchctl.client.output import WINDOW_BYTES, OutputStream, write_all
 from orchctl.client.several import Reader
-from orchctl.errors import Conflict, NoSuchSession, OrchctlError, TimedOut
+from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.messages import ReadOutput
-from orchctl.session.model import Selection, Session
+from orchctl.session.model import Expected, Selection, Session
 from orchctl.session.stream import Chunk
-from orchctl.terminal.views import MarkView
+from orchctl.session.wait import compile_pattern
+from orchctl.shell.typed_lines import TypedLines
+from orchctl.terminal.views import MarkView, RawView, TextView, View
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
@@ -32,6 +39,101 @@ if TYPE_CHECKING:
     _Base = SpawnBase[Any]
 else:
     _Base = SpawnBase
+
+
+class Expecting:
+    """Text as it comes, kept up to a window, until a pattern is in it."""
+
+    def __init__(self, patterns: Sequence[str | bytes]) -> None:
+        if not patterns:
+            raise BadInput("there is no pattern to expect", code="no-pattern")
+        self._searcher = searcher_re([compile_pattern(_text(one)) for one in patterns])
+        self._text = b""
+        self._dropped = 0
+
+    def feed(self, fresh: bytes) -> Expected | None:
+        """The first match, if there is one by now."""
+        self._text += fresh
+        index = self._searcher.search(self._text, len(fresh))
+        if index >= 0:
+            match = self._searcher.match
+            return Expected(
+                index=index,
+                match=match[0],
+                before=self._text[: match.start()],
+                groups=match.groups(),
+                dropped_bytes=self._dropped,
+            )
+        self._dropped += max(0, len(self._text) - WINDOW_BYTES)
+        self._text = self._text[-WINDOW_BYTES:]
+        return None
+
+
+def expect(stream: OutputStream, patterns: Sequence[str | bytes]) -> Expected:
+    """The first match in the text of a stream; an error when the session ends without one."""
+    expecting = Expecting(patterns)
+    stream.lines = TypedLines(silent=True)  # a line of ours is nothing that a program wrote
+    view: View | None = None
+    try:
+        for piece in stream:
+            if view is None:
+                view = TextView() if stream.session is None or stream.session.backend == "pty" else RawView()
+            if isinstance(piece, Chunk) and (found := expecting.feed(view.feed(stream.shown(piece)))) is not None:
+                return found
+        if view is not None and (found := expecting.feed(view.feed(stream.rest()) + view.end())) is not None:
+            return found
+    finally:
+        stream.close()
+    raise NoSuchSession("the session ended, and none of the patterns came", code="session-ended")
+
+
+def _text(pattern: str | bytes) -> str:
+    return pattern.decode("utf-8", "surrogateescape") if isinstance(pattern, bytes) else pattern
+
+
+KEYS_BYTES = 1000
+Filter = Callable[[bytes], bytes]
+
+
+def interact(spawn: SessionSpawn, escape: bytes | None, keys_filter: Filter, output_filter: Filter) -> None:
+    """Until the escape is typed, or the session has ended; the terminal is as before afterwards."""
+    keyboard = sys.stdin.fileno()
+    modes = termios.tcgetattr(keyboard)
+    tty.setraw(keyboard)
+    try:
+        while True:
+            ready = select.select([keyboard, *spawn.filenos()], [], [], 0 if spawn.has_come else None)[0]
+            if (spawn.has_come or set(ready) - {keyboard}) and not _show(spawn, output_filter):
+                return
+            if keyboard in ready and not _pass_on(spawn, os.read(keyboard, KEYS_BYTES), escape, keys_filter):
+                return
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSAFLUSH, modes)
+
+
+def _show(spawn: SessionSpawn, output_filter: Filter) -> bool:
+    """What has come; False at the end."""
+    try:
+        text = spawn.read_nonblocking(1 << 16, 0)
+    except TIMEOUT:  # it was no output
+        return True
+    except EOF:
+        return False
+    data = text if isinstance(text, bytes) else text.encode(spawn.encoding or "utf-8", spawn.codec_errors)
+    write_all(1, output_filter(data))
+    return True
+
+
+def _pass_on(spawn: SessionSpawn, typed: bytes, escape: bytes | None, keys_filter: Filter) -> bool:
+    """The keys up to the escape; False once it came."""
+    keys = keys_filter(typed)
+    at = keys.rfind(escape) if escape is not None else -1
+    if at >= 0:
+        keys = keys[:at]
+    if keys:
+        spawn.type_keys(keys)
+    return at < 0 and bool(typed)
+
 
 AT_ONCE_S = 0.01  # what the program wrote is on its way for so long: that is "now" for a timeout of 0
 LOOK_AGAIN_S = 0.1  # the terminal's modes change without an event
@@ -310,7 +412,6 @@ class SessionSpawn(_Base):
         output_filter: Callable[[bytes], bytes] | None = None,
     ) -> None:
         """Give the session to the person at this terminal, until the escape character, Ctrl-] if not said otherwise."""
-        from orchctl.client.interacting import interact
 
         if not os.isatty(sys.stdin.fileno()):
             raise Conflict("interact needs a terminal on stdin", code="no-terminal")

@@ -103,7 +103,7 @@ class Waits(Keeping, Choosing):
 
         Our last input is that of this client's manager; if it is not known, anybody's.
         """
-        from orchctl.client.expecting import expect
+        from orchctl.client.pexpect import expect
 
         asked = messages.ReadOutput(
             session=session, own_manager=self._own_manager, since_own_input=True, follow=True, commands=True

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from orchctl.client.aio.choosing import AsyncChoosing
 from orchctl.client.aio.keeping import AsyncKeeping
 from orchctl.client.aio.streams import AsyncOutputStream, search
-from orchctl.client.expecting import Expecting
+from orchctl.client.pexpect import Expecting
 from orchctl.client.watching import Search
 from orchctl.errors import NoSuchSession, TimedOut
 from orchctl.protocol import messages
