@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from orchctl.protocol import frames, messages
-from orchctl.protocol.hello import Hello
+from orchctl.protocol.codec import Hello
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "PROTOCOL.md"
 BEGIN = "<!-- made by python -m tests.protocol_doc; not to be edited -->\n"

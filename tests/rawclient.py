@@ -11,7 +11,7 @@ import time
 from orchctl.client.start import connect
 from orchctl.paths import Root
 from orchctl.protocol import codec, frames
-from orchctl.protocol.hello import Hello
+from orchctl.protocol.codec import Hello
 from orchctl.protocol.messages import Failed, Message
 from tests.world import DEADLINE_S, World
 

@@ -27,7 +27,7 @@ from orchctl.client.places import Places
 from orchctl.client.supervising import Supervising, expect
 from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
 from orchctl.paths import Root, find_root
-from orchctl.protocol import hello, messages
+from orchctl.protocol import codec, messages
 from orchctl.session import manager
 from orchctl.session.command import Command, Result
 from orchctl.session.model import KillReport, Session
@@ -292,7 +292,7 @@ class Client(Places, Supervising, Gathering, Looking, Inputs, Leasing, Agents):
     def _connect(self) -> Connection:
         connection = self._greeted(start.reach(self.root) if self._autostart else start.connect(self.root))
         try:
-            hello.check(connection.hello)
+            codec.check(connection.hello)
         except OrchctlError:
             connection.close()
             raise
@@ -342,7 +342,7 @@ class Client(Places, Supervising, Gathering, Looking, Inputs, Leasing, Agents):
         self._expect_some(*((named,) if named else getattr(request, "sessions", ())))
 
         def job(connection: Connection) -> T:
-            hello.require(connection.hello, needs)
+            codec.require(connection.hello, needs)
             return expect(connection.answer_to(connection.begin(request, descriptor)), kind)
 
         return self._persist(job, timeout_s=timeout_s)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 from orchctl.errors import PeerBroke, SupervisorUnreachable, TimedOut
-from orchctl.protocol import codec, hello
+from orchctl.protocol import codec
 from orchctl.protocol import frames as framing
 from orchctl.protocol.messages import Answer, Failed, Request
 from orchctl.version import VERSION
@@ -90,7 +90,7 @@ class Connection:
         frames, self._frames = [*self._frames, *self._decoder.feed(data)], []
         return [(frame.stream, frame) if isinstance(frame, framing.Data) else _answer(frame) for frame in frames]
 
-    def _greet(self) -> hello.Hello:
+    def _greet(self) -> codec.Hello:
         self._socket.settimeout(HELLO_S)
         with contextlib.suppress(ConnectionLost):  # it may have said why before it hung up
             self._send(our_hello())
@@ -138,10 +138,10 @@ def _answer(frame: framing.Frame) -> tuple[int, Answer]:
 
 def our_hello() -> bytes:
     """The frame with which we open a connection."""
-    return codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid()))
+    return codec.encode_hello(codec.Hello(protocol=codec.PROTOCOL, version=VERSION, pid=os.getpid()))
 
 
-def hello_in(frame: framing.Frame) -> hello.Hello | None:
+def hello_in(frame: framing.Frame) -> codec.Hello | None:
     """Their hello; an error that came instead is raised."""
     with contextlib.suppress(PeerBroke):  # not a hello: perhaps the reason why we get none
         return codec.decode_hello(frame)

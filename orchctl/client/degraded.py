@@ -14,7 +14,7 @@ from orchctl.client import start
 from orchctl.client.connection import HELLO_S
 from orchctl.errors import Conflict, PeerBroke, SupervisorUnreachable
 from orchctl.paths import Root, socket_address
-from orchctl.protocol import codec, frames, hello
+from orchctl.protocol import codec, frames
 from orchctl.protocol.messages import Failed, StopSupervisor
 from orchctl.session import layout
 from orchctl.session.model import SupervisorStatus
@@ -52,7 +52,7 @@ def stop(root: Root, asked: StopSupervisor) -> bool:
 
 def _say_stop(root: Root, asked: StopSupervisor) -> None:
     """All in one, because the zygote listens once. A supervisor that has come meanwhile understands it as well."""
-    ours = codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid()))
+    ours = codec.encode_hello(codec.Hello(protocol=codec.PROTOCOL, version=VERSION, pid=os.getpid()))
     decoder = frames.Decoder()
     with start.connect(root) as connection, contextlib.suppress(ConnectionError):
         connection.settimeout(HELLO_S)

@@ -15,11 +15,11 @@ import math
 import re
 from typing import Any, get_args
 
-from orchctl.errors import BadInput, LimitReached, OrchctlError, PeerBroke, from_wire
+from orchctl.errors import BadInput, Conflict, LimitReached, OrchctlError, PeerBroke, ProtocolMismatch, from_wire
+from orchctl.lazy_dataclass import dataclass
 from orchctl.plain import from_plain, to_plain
 from orchctl.protocol import messages
 from orchctl.protocol.frames import REQUEST_LIMIT_BYTES, Control, Frame, control_frame
-from orchctl.protocol.hello import Hello
 
 DEPTH_LIMIT = 16
 KEY_LIMIT = 64
@@ -162,3 +162,37 @@ def _has_half_characters(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_has_half_characters, value)) or any(map(_has_half_characters, value.values()))
     return isinstance(value, list) and any(map(_has_half_characters, value))
+
+
+PROTOCOL = 1
+# What was added since the first release, and a client may have to know.
+FEATURES = ("credit", "snapshot", "leases", "stdin", "commands")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """Who speaks: the protocol number, the build's version, its features and its process."""
+
+    protocol: int
+    version: str = ""
+    features: tuple[str, ...] = ()
+    pid: int = 0
+
+
+def check(theirs: Hello) -> None:
+    """Refuse a supervisor whose protocol is not ours; features, not versions, say what it can do."""
+    if theirs.protocol != PROTOCOL:
+        raise ProtocolMismatch(
+            f"the supervisor (pid {theirs.pid}, version {theirs.version or 'unknown'}) speaks protocol "
+            f"{theirs.protocol}, this orchctl speaks {PROTOCOL}; 'orchctl supervisor stop' still works"
+        )
+
+
+def require(theirs: Hello, feature: str) -> None:
+    """Refuse to ask for what a supervisor of an older version would pass over without a word."""
+    if feature and feature not in theirs.features:
+        raise Conflict(
+            f"the running supervisor is of version {theirs.version or 'unknown'}, which cannot do this ({feature}); "
+            "'orchctl supervisor restart' replaces it and ends no session",
+            code="older-version",
+        )

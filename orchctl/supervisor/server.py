@@ -23,7 +23,7 @@ from orchctl.errors import (
     PeerBroke,
     SupervisorUnreachable,
 )
-from orchctl.protocol import codec, frames, hello, ranges
+from orchctl.protocol import codec, frames, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.descriptors import DescriptorSocket, close
@@ -237,8 +237,8 @@ class _Conversation:
             await call.say(codec.failed(Internal(f"{message.kind}: {type(error).__name__}: {error}")))
 
 
-def _our_hello() -> hello.Hello:
-    return hello.Hello(protocol=hello.PROTOCOL, version=VERSION, features=hello.FEATURES, pid=os.getpid())
+def _our_hello() -> codec.Hello:
+    return codec.Hello(protocol=codec.PROTOCOL, version=VERSION, features=codec.FEATURES, pid=os.getpid())
 
 
 async def _received(reader: asyncio.StreamReader) -> bytes:

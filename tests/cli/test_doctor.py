@@ -18,7 +18,7 @@ import pexpect
 import pytest
 
 from orchctl.pair.degraded import frame
-from orchctl.protocol import codec, hello, messages
+from orchctl.protocol import codec, messages
 from orchctl.session.model import SupervisorStatus
 from tests.cli.doctoring import Visit, as_user
 from tests.needs import needs
@@ -307,7 +307,7 @@ def _listening(state: Path, answer: bytes | None) -> Iterator[None]:
 def _greeting(version: str, protocol: int) -> bytes:
     pid = os.getpid()  # one that is there
     status = SupervisorStatus(running=True, pid=pid, version=version, sessions=3)
-    said = codec.encode_hello(hello.Hello(protocol=protocol, version=version, pid=pid))
+    said = codec.encode_hello(codec.Hello(protocol=protocol, version=version, pid=pid))
     return said + codec.encode(1, messages.Status(status=status))
 
 
@@ -315,7 +315,7 @@ def _greeting(version: str, protocol: int) -> bytes:
     ("answer", "level", "what", "fix"),
     [
         (
-            _greeting("0.0.1", hello.PROTOCOL),
+            _greeting("0.0.1", codec.PROTOCOL),
             "warning",
             " is version 0.0.1, this orchctl is",
             "orchctl supervisor restart",

@@ -10,7 +10,7 @@ import pytest
 from orchctl.client.connection import Connection
 from orchctl.errors import SupervisorUnreachable
 from orchctl.pair import degraded
-from orchctl.protocol import codec, frames, hello, messages
+from orchctl.protocol import codec, frames, messages
 
 
 def test_the_apology_is_an_error_of_the_protocol() -> None:
@@ -57,7 +57,7 @@ def test_the_one_thing_it_can_be_asked_for_is_to_stop_and_leave_the_sessions(
         listener.setblocking(False)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(f"{folder}/sock")
-            ours = hello.Hello(protocol=hello.PROTOCOL, version="0", pid=1)
+            ours = codec.Hello(protocol=codec.PROTOCOL, version="0", pid=1)
             client.sendall(codec.encode_hello(ours) + codec.encode(1, asked))
             assert degraded.answer(listener, "") == stops
             assert (client.recv(1 << 16) == b"") == stops

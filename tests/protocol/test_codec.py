@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from orchctl.errors import BadInput, OrchctlError, PeerBroke
 from orchctl.protocol import codec, messages
+from orchctl.protocol.codec import Hello
 from orchctl.protocol.frames import Control, Data, Decoder
-from orchctl.protocol.hello import Hello
 from orchctl.session.command import CommandWait
 from orchctl.session.stream import Chunk
 

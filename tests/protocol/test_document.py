@@ -9,9 +9,9 @@ import re
 import pytest
 
 from orchctl import errors
-from orchctl.protocol import codec, hello
+from orchctl.protocol import codec
 from orchctl.protocol import frames as framing
-from orchctl.protocol.hello import Hello
+from orchctl.protocol.codec import Hello
 from orchctl.session.run import TRANSITIONS
 from orchctl.supervisor import server
 from tests import protocol_doc
@@ -43,7 +43,7 @@ def test_limits_features_errors_and_states_are_there() -> None:
     for value in (server.CONNECTIONS, server.CALLS_AT_ONCE, codec.DEPTH_LIMIT, codec.KEY_LIMIT):
         assert str(value) in TEXT
     assert f"{server.HELLO_S:.0f} seconds" in TEXT
-    for feature in hello.FEATURES:
+    for feature in codec.FEATURES:
         assert f"`{feature}`" in TEXT
     for error in errors._tree(errors.OrchctlError):
         if error.__module__ == "orchctl.errors" and error is not errors.ProtocolMismatch:  # which only clients raise

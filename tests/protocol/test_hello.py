@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.errors import Conflict, ProtocolMismatch, SupervisorUnreachable
-from orchctl.protocol.hello import PROTOCOL, Hello, check, require
+from orchctl.protocol.codec import PROTOCOL, Hello, check, require
 
 PROPERTY = settings(deadline=None, max_examples=100)
 

@@ -23,7 +23,7 @@ from orchctl.client.ephemeral import closed
 from orchctl.client.supervising import expect
 from orchctl.errors import NoSuchSession, SupervisorUnreachable, TimedOut
 from orchctl.paths import Root, find_root, prepare
-from orchctl.protocol import hello, messages
+from orchctl.protocol import codec, messages
 from orchctl.session import manager
 from orchctl.session.model import SupervisorStatus
 
@@ -129,7 +129,7 @@ class AsyncAsking:
     async def _connect(self) -> AsyncConnection:
         connection = await self._greeted(await self._reach() if self._autostart else start.connect(self.root))
         try:
-            hello.check(connection.hello)
+            codec.check(connection.hello)
         except BaseException:
             connection.close()
             raise
@@ -205,7 +205,7 @@ class AsyncAsking:
         await self._expect_some(*((named,) if named else getattr(request, "sessions", ())))
 
         async def job(exchange: Exchange) -> T:
-            hello.require(exchange.hello, needs)
+            codec.require(exchange.hello, needs)
             return expect(await exchange.ask(request), kind)
 
         return await self._persist(job, timeout_s=timeout_s)
@@ -216,7 +216,7 @@ class AsyncAsking:
         while True:
             connection = await self._lend()
             try:
-                hello.require(connection.hello, needs)
+                codec.require(connection.hello, needs)
                 answer = expect(await connection.answer_to(await connection.begin(request, descriptor)), kind)
             except ConnectionLost as error:
                 connection.close()

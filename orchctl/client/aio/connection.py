@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from orchctl.client.connection import HELLO_S, ConnectionLost, answer_in, hello_in, our_hello
 from orchctl.errors import PeerBroke, SupervisorUnreachable
-from orchctl.protocol import codec, frames, hello
+from orchctl.protocol import codec, frames
 from orchctl.protocol.messages import Answer, Request
 
 
@@ -86,7 +86,7 @@ class AsyncConnection:
             while True:
                 await self._frame()
 
-    async def _greet(self) -> hello.Hello:
+    async def _greet(self) -> codec.Hello:
         with contextlib.suppress(ConnectionLost):  # it may have said why before it hung up
             await self._send(our_hello())
         while (found := hello_in(await self._frame())) is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
 from orchctl.errors import OrchctlError, PeerBroke
 from orchctl.paths import Root, socket_address
-from orchctl.protocol import codec, hello, messages
+from orchctl.protocol import codec, messages
 from orchctl.protocol import frames as framing
 from orchctl.session.model import SupervisorStatus
 from orchctl.version import VERSION
@@ -92,8 +92,8 @@ def _talk(case: Case, connection: socket.socket) -> Iterator[Finding]:
         said = error.message if isinstance(error, OrchctlError) else str(error)
         yield problem(NAME, f"it answers: {said}", "orchctl supervisor logs")
         return
-    if greeting.protocol != hello.PROTOCOL:
-        what = f"pid {greeting.pid} speaks protocol {greeting.protocol}, this orchctl speaks {hello.PROTOCOL}"
+    if greeting.protocol != codec.PROTOCOL:
+        what = f"pid {greeting.pid} speaks protocol {greeting.protocol}, this orchctl speaks {codec.PROTOCOL}"
         yield problem(NAME, what, "orchctl supervisor stop --leave")
         return
     case.status = status
@@ -105,7 +105,7 @@ def _talk(case: Case, connection: socket.socket) -> Iterator[Finding]:
         yield ok(NAME, f"pid {greeting.pid}, version {greeting.version}{sessions}")
 
 
-def _asked(connection: socket.socket) -> tuple[hello.Hello, SupervisorStatus | None]:
+def _asked(connection: socket.socket) -> tuple[codec.Hello, SupervisorStatus | None]:
     """Its greeting, and what it says of itself; an error that it sends instead is raised."""
     decoder, frames = framing.Decoder(), list[framing.Frame]()
     end = time.monotonic() + ANSWER_S
@@ -119,14 +119,14 @@ def _asked(connection: socket.socket) -> tuple[hello.Hello, SupervisorStatus | N
             frames.extend(decoder.feed(data))
         return frames.pop(0)
 
-    connection.sendall(codec.encode_hello(hello.Hello(protocol=hello.PROTOCOL, version=VERSION, pid=os.getpid())))
+    connection.sendall(codec.encode_hello(codec.Hello(protocol=codec.PROTOCOL, version=VERSION, pid=os.getpid())))
     first = following()
     try:
         greeting = codec.decode_hello(first)
     except PeerBroke:
         message = codec.decode(first)[1]
         raise (codec.error_of(message) if isinstance(message, messages.Failed) else PeerBroke("no greeting")) from None
-    if greeting.protocol != hello.PROTOCOL:
+    if greeting.protocol != codec.PROTOCOL:
         return greeting, None
     connection.sendall(codec.encode(1, messages.GetStatus()))
     answer = codec.decode(following())[1]

@@ -6,7 +6,7 @@ import os
 
 from orchctl.errors import Conflict
 from orchctl.protocol import messages
-from orchctl.protocol.hello import PROTOCOL
+from orchctl.protocol.codec import PROTOCOL
 from orchctl.session.model import SupervisorStatus
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.handlers.kills import end_all
