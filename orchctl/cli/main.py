@@ -13,9 +13,8 @@ from typing import Any
 
 import click
 
-from orchctl.cli.app import App, report
+from orchctl.cli.app import App, give_up_stdout, open_missing, report
 from orchctl.cli.colour import CHOICES
-from orchctl.cli.stdio import give_up_stdout, open_missing
 from orchctl.cli.words import own, passes_through
 from orchctl.errors import OrchctlError
 from orchctl.version import VERSION

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchctl.cli import tables
-from orchctl.cli.app import DURATION, SIZE_BYTES, App, pass_app
+from orchctl.cli.app import DURATION, SIZE_BYTES, App, end_with_reader, pass_app
 from orchctl.cli.moments import parse_time
 from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
-from orchctl.cli.stdio import end_with_reader
 from orchctl.client.output import write_all
 from orchctl.session.model import Selection, State
 
