@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
 
 from orchctl.cli.complete import KINDS
 from orchctl.cli.output import Form, forms
+from orchctl.cli.schema import document
+from orchctl.cli.shapes import SHAPES
 from orchctl.client.output import write_all
 
 if TYPE_CHECKING:
     from orchctl.cli.pages.tree import Node
+
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -63,3 +67,23 @@ def _offer(kind: str, word: str) -> None:
         write_all(1, lines.encode(errors="replace"))
     except Exception:  # noqa: BLE001 - a word at somebody's prompt would be worse than no answer
         return
+
+
+@click.command("schema")
+@click.argument("name", type=click.Choice(list(SHAPES)), required=False, metavar="[NAME]")
+@forms
+def schema_command(name: str | None, form: Form) -> None:
+    """Print the JSON Schema (draft 2020-12) of what orchctl prints with --json: of NAME, or of everything.
+
+    Without NAME it is one document whose $defs has them all. Fields may be added in later versions; those
+    that are there stay as they are.
+
+    \b
+    orchctl schema
+    orchctl schema session > session.schema.json
+
+    \b
+    Exit codes: 0; 2 usage, such as a name that is none.
+    """
+    made = document(name)
+    form.one(made, lambda: write_all(1, json.dumps(made, indent=2).encode() + b"\n"))
