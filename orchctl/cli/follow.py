@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from orchctl.cli.colour import PREFIXES, paint
 from orchctl.cli.interrupts import PassOn, end_by_signal
+from orchctl.cli.moments import clock
 from orchctl.client.output import write_all
+from orchctl.client.several import Reader
 from orchctl.session.model import EndReason, Session
 from orchctl.session.stream import Chunk, Gap
 from orchctl.terminal.views import RawView, SafeView, TextView, View
@@ -16,6 +20,7 @@ from orchctl.terminal.views import RawView, SafeView, TextView, View
 if TYPE_CHECKING:
     from orchctl.client.client import Client
     from orchctl.client.output import OutputStream
+    from orchctl.client.several import AnyReader
 
 
 def choose_view(*, raw: bool, plain: bool = False, live: bool = True) -> View:
@@ -99,3 +104,97 @@ def exit_code(ended: Session) -> int:
         sys.stderr.write(f"orchctl: session {ended.id} is lost: nobody can tell how it ended\n")
         return 125
     return ended.exit_status
+
+
+LINE_LIMIT = 1 << 16  # a longer line is shown in parts
+
+
+class _Member:
+    def __init__(self, number: int, view: View) -> None:
+        self.colour = PREFIXES[number % len(PREFIXES)]
+        self.view = view
+        self.line = b""  # begun and not yet shown
+
+
+class Prefixed:
+    """Takes pieces in any order; a line that was shown before its end is ended when somebody else writes."""
+
+    def __init__(self, view: Callable[[], View], *, colour: bool, prefix: bool, times: bool) -> None:
+        self._view = view
+        self._colour = colour
+        self._prefix = prefix
+        self._times = times
+        self._members: dict[str, _Member] = {}
+        self._width = 0
+        self._open: str | None = None  # whose line on stdout has no end yet
+
+    def expect(self, sessions: list[Session]) -> None:
+        """Room for their names."""
+        self._width = max([self._width, *(len(_name(session)) for session in sessions)])
+
+    def take(self, reader: AnyReader, chunk: Chunk) -> None:
+        """Show the lines that it ends."""
+        member = self._member(reader.session)
+        if isinstance(member.view, SafeView) and isinstance(reader, Reader):
+            member.view.program = reader.program
+        data = reader.shown(chunk) if isinstance(reader, Reader) else chunk.data
+        self._show(reader, member, member.view.feed(data))
+
+    def end(self, reader: AnyReader) -> None:
+        """Show what is left of it."""
+        member = self._member(reader.session)
+        rest = reader.rest() if isinstance(reader, Reader) else b""
+        self._show(reader, member, member.view.feed(rest) + member.view.end())
+        self._flush(reader, member)
+
+    def silence(self, readers: list[AnyReader]) -> None:
+        """Nothing has come for a moment: a prompt, or the beginning of a line, is shown as it is."""
+        for reader in readers:
+            self._flush(reader, self._member(reader.session))
+
+    def interrupt(self) -> None:
+        """End an open line, for something else to be said."""
+        if self._open is not None:
+            write_all(1, b"\n")
+            self._open = None
+
+    def _member(self, session: Session) -> _Member:
+        if session.id not in self._members:
+            view = self._view()
+            if session.backend != "pty" and isinstance(view, TextView):
+                view = RawView()  # without a terminal there is nothing to undo
+            self._members[session.id] = _Member(len(self._members), view)
+            self.expect([session])
+        return self._members[session.id]
+
+    def _show(self, reader: AnyReader, member: _Member, text: bytes) -> None:
+        *lines, rest = (member.line + text).split(b"\n")
+        front = self._front(reader, member)
+        shown = b""
+        for line in lines:
+            shown += self._begin(reader.session.id, front) + line + b"\n"
+            self._open = None
+        member.line = rest
+        write_all(1, shown)
+        if len(rest) > LINE_LIMIT:
+            self._flush(reader, member)
+
+    def _flush(self, reader: AnyReader, member: _Member) -> None:
+        if member.line:
+            write_all(1, self._begin(reader.session.id, self._front(reader, member)) + member.line)
+            member.line, self._open = b"", reader.session.id
+
+    def _begin(self, session: str, front: bytes) -> bytes:
+        """What stands before the next bytes of a session: nothing, if its own line is open."""
+        if self._open == session:
+            return b""
+        return (b"" if self._open is None else b"\n") + front
+
+    def _front(self, reader: AnyReader, member: _Member) -> bytes:
+        name = f"{_name(reader.session):<{self._width}} | " if self._prefix else ""
+        time = f"{clock(reader.time_of_next)} " if self._times else ""
+        return f"{time}{paint(name, member.colour, on=self._colour)}".encode()
+
+
+def _name(session: Session) -> str:
+    return session.name or session.id[:8]

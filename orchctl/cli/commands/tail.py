@@ -162,7 +162,7 @@ def _several(
 
 
 def _show_several(app: App, selection: Selection, outputs: SeveralOutputs, given: dict[str, Any]) -> None:
-    from orchctl.cli.prefixed import Prefixed
+    from orchctl.cli.follow import Prefixed
 
     if not outputs.readers:
         click.echo("orchctl: no live session matches yet; waiting for the first", err=True)
