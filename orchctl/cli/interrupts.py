@@ -10,11 +10,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from orchctl.errors import OrchctlError, PeerBroke
+from orchctl.cli.follow import exit_code
+from orchctl.cli.output import Form
+from orchctl.client.exec import CommandStream
+from orchctl.errors import BadInput, OrchctlError, PeerBroke
+from orchctl.session.command import CommandWait
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
     from orchctl.client.exec import CommandStream
+
 
 SECOND_WITHIN_S = 2.0
 
@@ -115,3 +120,103 @@ def end_by_signal(number: int) -> None:
     sys.stdout.flush()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
+
+
+def own_size() -> tuple[int, int]:
+    """Of the terminal that a session is to be given; without one nothing is started."""
+    if not (os.isatty(0) and os.isatty(1)):
+        raise BadInput("stdin and stdout are not a terminal, which --attach needs", code="not-a-terminal")
+    size = os.get_terminal_size(1)
+    return size.columns or 80, size.lines or 24
+
+
+def work_in(
+    client: Client,
+    session: str,
+    form: Form,
+    *,
+    read_only: bool = False,
+    take: bool = False,
+    detach_keys: str | None = None,
+) -> int:
+    """Until it is left: the session's own exit code, 0 when it goes on."""
+    left = client.attach(session, read_only=read_only, take=take, detach_keys=detach_keys)
+    if left.signal is not None:
+        end_by_signal(left.signal)
+    if left.unsent_bytes:
+        sys.stderr.write(f"orchctl: {left.unsent_bytes} bytes that were typed last did not arrive\n")
+    if left.ended is not None:
+        if not form.words:
+            form.one(left.ended)
+        return exit_code(left.ended)
+    name = left.session.name or left.session.id
+    form.one(
+        left.session, lambda: sys.stderr.write(f"orchctl: detached from {name}; 'orchctl attach {name}' goes back\n")
+    )
+    return 0
+
+
+TEXT_SHOWN, TEXT_LEAST = 60, 12  # characters of another's command
+_ERASE = "\r\x1b[K"
+
+
+class WaitingLine:
+    """A context around reading a command's output."""
+
+    def __init__(self, stream: CommandStream, *, quiet: bool) -> None:
+        self._shown = False
+        self._redraws = os.environ.get("TERM", "dumb") != "dumb"
+        if not quiet:
+            stream.on_wait, stream.on_begin = self._hear, self._erase
+
+    def __enter__(self) -> WaitingLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._erase()
+
+    def _hear(self, waits: CommandWait) -> None:
+        if waits.what == "space" and waits.reason:  # the command has begun, and is not late by its own fault
+            sys.stderr.write(f"orchctl: {waits.reason}; the command waits until its output can be stored\n")
+            sys.stderr.flush()
+        elif waits.what != "space" and os.isatty(2):
+            self._show(waits)
+
+    def _show(self, waits: CommandWait) -> None:
+        if self._redraws:
+            width = _columns() - 1  # a longer line would wrap, and only its end be erased
+            sys.stderr.write(_ERASE + told(waits, width)[:width])
+        elif not self._shown:
+            sys.stderr.write(told(waits, _columns()) + "\n")
+        sys.stderr.flush()
+        self._shown = True
+
+    def _erase(self) -> None:
+        if self._shown and self._redraws:
+            sys.stderr.write(_ERASE)
+            sys.stderr.flush()
+        self._shown = False
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80
+
+
+def told(waits: CommandWait, width: int) -> str:
+    """What a command waits for, in words; the text of another command is shortened first."""
+    if waits.what != "command":
+        return f"waiting for the {waits.what}" + (f" ({waits.reason})" if waits.reason else "")
+    since = "not begun" if waits.running_s is None else f"running {waits.running_s:.0f} s"
+    more = f" and {waits.ahead - 1} more" if waits.ahead > 1 else ""
+    line = f"waiting for command {waits.number} ({{}}{since}){more}"
+    return line.format(f"{_quoted(waits.text, width - len(line))}, " if waits.text else "")
+
+
+def _quoted(text: str, width: int) -> str:
+    """The first of a command's text, with what could steer a terminal made visible."""
+    quoted = repr(text)
+    limit = min(TEXT_SHOWN, max(TEXT_LEAST, width))
+    return quoted if len(quoted) <= limit else f"{quoted[: limit - 2]}…{quoted[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.cli.waiting_line import told
+from orchctl.cli.interrupts import told
 from orchctl.session.command import CommandWait
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.at_work import work_in
+from orchctl.cli.interrupts import work_in
 from orchctl.cli.output import Form, forms
 
 

@@ -11,10 +11,9 @@ from typing import Any
 import click
 
 from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
-from orchctl.cli.interrupts import Leaving, PassOn, end_by_signal
+from orchctl.cli.interrupts import Leaving, PassOn, WaitingLine, end_by_signal
 from orchctl.cli.output import Form, forms
 from orchctl.cli.tokens import lease_option, lease_wait_option
-from orchctl.cli.waiting_line import WaitingLine
 from orchctl.cli.words import leading_options
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.client.output import write_all

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import click
 
 from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, give_up_stdin, labels, pass_app
-from orchctl.cli.at_work import own_size, work_in
 from orchctl.cli.follow import stay
+from orchctl.cli.interrupts import own_size, work_in
 from orchctl.cli.output import Form, forms
 from orchctl.cli.words import leading_options
 from orchctl.client.inherited import in_ci
