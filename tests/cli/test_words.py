@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from orchctl.cli.main import cli
-from orchctl.cli.words import own, passes_through
+from orchctl.cli.main import cli, own, passes_through
 
 
 def _own(text: str) -> tuple[str, list[str]]:

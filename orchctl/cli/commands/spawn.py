@@ -10,8 +10,8 @@ import click
 from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, give_up_stdin, labels, pass_app
 from orchctl.cli.follow import stay
 from orchctl.cli.interrupts import own_size, work_in
+from orchctl.cli.main import leading_options
 from orchctl.cli.output import Form, forms
-from orchctl.cli.words import leading_options
 from orchctl.client.inherited import in_ci
 from orchctl.errors import OrchctlError
 from orchctl.session.agent import HARNESSES
