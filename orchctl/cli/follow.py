@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from orchctl.cli.colour import PREFIXES, paint
 from orchctl.cli.interrupts import PassOn, end_by_signal
-from orchctl.cli.moments import clock
+from orchctl.cli.options import clock
 from orchctl.client.output import write_all
 from orchctl.client.several import Reader
 from orchctl.session.model import EndReason, Session
@@ -60,7 +60,7 @@ def _fitting(stream: OutputStream, view: View) -> View:
 
 def show_with_times(stream: OutputStream, view: View) -> None:
     """The same, with the time at which each line began in front of it."""
-    from orchctl.cli.moments import clock
+    from orchctl.cli.options import clock
 
     at_start = True
     for piece in stream:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import sys
+import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
 import click
 
-from orchctl.cli.app import labels
+from orchctl.cli.app import DURATION, labels, parse_duration
+from orchctl.client.inherited import terminal_viewer
+from orchctl.lazy_dataclass import dataclass
 from orchctl.session.model import Selection
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,3 +68,73 @@ def _selection(
         read = [line.strip() for line in sys.stdin]
         words = (*(word for word in words if word != "-"), *(line for line in read if line))
     return selection_of(words, managers=managers, labels=label, repo=repo, everything=everything)
+
+
+def lease_option(command: F) -> F:
+    """`--lease TOKEN`, or what `ORCHCTL_LEASE` says, else whoever works in this terminal."""
+    found: F = click.option(
+        "--lease",
+        "viewer",
+        envvar="ORCHCTL_LEASE",
+        default="",
+        callback=lambda _, __, given: given or terminal_viewer(),
+        metavar="TOKEN",
+        help="What 'lease take' printed; not needed in the terminal it ran in.",
+    )(command)
+    return found
+
+
+def lease_wait_option(command: F) -> F:
+    """`--lease-wait D`."""
+    found: F = click.option(
+        "--lease-wait",
+        "lease_wait_s",
+        type=DURATION,
+        default="0s",
+        metavar="D",
+        help="Wait so long for another who holds the lease.",
+    )(command)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One of both."""
+
+    offset: int | None = None
+    unix_s: float | None = None
+
+
+class PointInTime(click.ParamType[Point]):
+    """A duration before now, an RFC 3339 time (local without a zone), or `@OFFSET`."""
+
+    name = "point"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Point:
+        """The offset or the Unix time."""
+        if isinstance(value, Point):
+            return value
+        text = str(value)
+        if text.startswith("@"):
+            if not (text[1:].isascii() and text[1:].isdigit() and len(text) < 20):
+                self.fail(f"{text!r} is not an offset such as @4096", param, ctx)
+            return Point(offset=int(text[1:]))
+        try:
+            return Point(unix_s=parse_time(text))
+        except ValueError:
+            self.fail(f"{text!r} is neither a duration such as 5m, nor a time such as 2026-01-31T12:00, nor @OFFSET")
+
+
+def parse_time(text: str) -> float:
+    """Unix time for `5m` ago or an RFC 3339 time; `ValueError` for anything else."""
+    try:
+        return time.time() - parse_duration(text)
+    except click.UsageError:
+        return datetime.fromisoformat(text).timestamp()
+
+
+def clock(unix_s: float | None) -> str:
+    """A time in front of a line; local, to the millisecond."""
+    if unix_s is None:
+        return "-" * 23
+    return datetime.fromtimestamp(unix_s).isoformat(sep=" ", timespec="milliseconds")

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from orchctl.cli.commands.events import Since
-from orchctl.cli.moments import clock
+from orchctl.cli.options import clock
 from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
 from orchctl.client.output import write_all

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from orchctl.cli.app import DURATION, SIGNAL, TERMINAL_SIZE, App, pass_app
-from orchctl.cli.options import sessions_argument
+from orchctl.cli.options import lease_option, sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.cli.progress import progress
-from orchctl.cli.tokens import lease_option
 from orchctl.errors import OrchctlError
 from orchctl.session.model import Selection, Session
 

@@ -13,8 +13,8 @@ import click
 from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
 from orchctl.cli.interrupts import Leaving, PassOn, WaitingLine, end_by_signal
 from orchctl.cli.main import leading_options
+from orchctl.cli.options import lease_option, lease_wait_option
 from orchctl.cli.output import Form, forms
-from orchctl.cli.tokens import lease_option, lease_wait_option
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.client.output import write_all
 from orchctl.errors import Conflict

@@ -8,9 +8,9 @@ import time
 import click
 
 from orchctl.cli.app import DURATION, App, pass_app
+from orchctl.cli.options import lease_option
 from orchctl.cli.output import Form, forms
 from orchctl.cli.tables import age, lease_of
-from orchctl.cli.tokens import lease_option
 from orchctl.session.lease_state import Lease, Viewer
 from orchctl.terminal.views import one_line
 

@@ -12,8 +12,7 @@ from orchctl.cli import colour
 from orchctl.cli.app import App, pass_app, report
 from orchctl.cli.follow import say_gap
 from orchctl.cli.matched import Shown
-from orchctl.cli.moments import PointInTime
-from orchctl.cli.options import sessions_argument
+from orchctl.cli.options import PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
 from orchctl.errors import OrchctlError

@@ -11,8 +11,8 @@ import click
 
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.keys import Key
+from orchctl.cli.options import lease_option, lease_wait_option
 from orchctl.cli.output import Form, forms
-from orchctl.cli.tokens import lease_option, lease_wait_option
 from orchctl.session.stream import Chunk
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import click
 from orchctl.cli import colour
 from orchctl.cli.app import App, end_with_reader, pass_app
 from orchctl.cli.follow import choose_view, exit_code, say_gap, show, show_with_times
-from orchctl.cli.moments import Point, PointInTime
-from orchctl.cli.options import sessions_argument
+from orchctl.cli.options import Point, PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all
 from orchctl.errors import Conflict, NoSuchSession
