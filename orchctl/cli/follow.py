@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from orchctl.cli.colour import PREFIXES, paint
 from orchctl.cli.interrupts import PassOn, end_by_signal
 from orchctl.cli.options import clock
+from orchctl.cli.output import PREFIXES, paint
 from orchctl.client.output import write_all
 from orchctl.client.several import Reader
 from orchctl.session.model import EndReason, Session

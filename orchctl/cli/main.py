@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from orchctl.cli.app import App, give_up_stdout, open_missing, report
-from orchctl.cli.colour import CHOICES
+from orchctl.cli.output import CHOICES
 from orchctl.errors import OrchctlError
 from orchctl.version import VERSION
 

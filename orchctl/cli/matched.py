@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from orchctl.cli.colour import paint
+from orchctl.cli.output import paint
 from orchctl.session.model import Session
 from orchctl.session.search import Count, Line
 from orchctl.terminal.safe import within_line

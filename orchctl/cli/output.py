@@ -6,18 +6,126 @@ fields and nothing else: no code, no attributes, no calls.
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 
 from orchctl.cli.app import App
+from orchctl.client.output import write_all
 from orchctl.lazy_dataclass import dataclass
 from orchctl.plain import to_plain
+from orchctl.terminal.views import one_line, visible
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 1 << 30) -> list[str]:
+    """A header and its rows as lines, cut at the terminal's width; what comes from elsewhere is made harmless."""
+    lines = [list(header), *([one_line(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    shown = ["  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return [text if len(text) <= width else text[: width - 1] + "…" for text in shown]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The same, printed."""
+    for line in aligned(header, rows):
+        click.echo(line)
+
+
+def plain_text(name: str, data: bytes) -> dict[str, Any]:
+    """A field of JSON: text, or base64 under another name where the bytes are none."""
+    try:
+        return {name: data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {f"{name}_b64": base64.b64encode(data).decode("ascii")}
+
+
+def show_text(data: bytes) -> None:
+    """On stdout: as it is into a pipe, made safe on a terminal."""
+    write_all(1, visible(data.decode("utf-8", "backslashreplace")).encode() if os.isatty(1) else data)
+
+
+CHOICES = ("auto", "always", "never")
+PREFIXES = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)  # for one session each: readable on dark and on light
+STATES = {"live": 32, "bootstrapping": 33, "idle": 33, "closed": 90}
+BAD = 31
+
+
+def wanted(choice: str, environ: Mapping[str, str], *, terminal: bool) -> bool:
+    """Whether output may have colour of ours."""
+    if choice != "auto":
+        return choice == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return terminal and environ.get("TERM", "dumb") not in ("dumb", "")
+
+
+def paint(text: str, colour: int | None, *, on: bool) -> str:
+    """`text` in a colour."""
+    return f"\x1b[{colour}m{text}\x1b[0m" if on and colour is not None else text
+
+
+def on_stdout(choice: str) -> bool:
+    """For this process's stdout."""
+    return wanted(choice, os.environ, terminal=is_terminal(1))
+
+
+def is_terminal(fd: int) -> bool:
+    """Also when the descriptor is closed."""
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
+def width() -> int:
+    """Columns of the terminal; wide enough to cut nothing where there is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 1 << 30
+
+
+AFTER_S = 1.0
+
+
+@contextmanager
+def progress(what: str, *, quiet: bool = False) -> Iterator[None]:
+    """`what` and the seconds so far, while the block runs."""
+    if quiet or not os.isatty(2):
+        yield
+        return
+    done = threading.Event()
+    teller = threading.Thread(target=_tell, args=(what, done), daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
+
+
+def _tell(what: str, done: threading.Event) -> None:
+    begun, shown = time.monotonic(), False
+    while not done.wait(AFTER_S):
+        sys.stderr.write(f"\r\x1b[K{what} … {time.monotonic() - begun:.0f} s")
+        sys.stderr.flush()
+        shown = True
+    if shown:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PART = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)\}|[{}]|\\(.)|\\\Z", re.DOTALL)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import click
 
-from orchctl.cli.colour import BAD, STATES, paint
-from orchctl.cli.columns import aligned
+from orchctl.cli.output import BAD, STATES, aligned, paint
 from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session, State
 

@@ -10,7 +10,7 @@ import subprocess
 import pexpect
 import pytest
 
-from orchctl.cli.colour import wanted
+from orchctl.cli.output import wanted
 from tests.world import ORCHCTL, World
 
 LONG = ["sleep", "1000"]

@@ -7,8 +7,7 @@ import time
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.columns import table
-from orchctl.cli.output import Form, forms
+from orchctl.cli.output import Form, forms, table
 from orchctl.cli.tables import age
 from orchctl.session.agent import HarnessStatus, Pending
 from orchctl.terminal.views import one_line

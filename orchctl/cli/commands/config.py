@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from orchctl import config
-from orchctl.cli.columns import table
-from orchctl.cli.output import Form, forms
+from orchctl.cli.output import Form, forms, table
 from orchctl.config import edit as editing
 from orchctl.config.table import NONE, Setting, advice, find, split
 from orchctl.errors import BadInput, NotPermitted

@@ -9,8 +9,7 @@ import click
 
 from orchctl.cli.app import DURATION, SIGNAL, TERMINAL_SIZE, App, pass_app
 from orchctl.cli.options import lease_option, sessions_argument
-from orchctl.cli.output import Form, forms
-from orchctl.cli.progress import progress
+from orchctl.cli.output import Form, forms, progress
 from orchctl.errors import OrchctlError
 from orchctl.session.model import Selection, Session
 

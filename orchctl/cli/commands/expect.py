@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from orchctl.cli.app import DURATION, App, pass_app
-from orchctl.cli.output import Form, forms
-from orchctl.cli.texts import plain_text, show_text
+from orchctl.cli.output import Form, forms, plain_text, show_text
 from orchctl.session.model import Expected
 
 

@@ -6,8 +6,7 @@ import click
 
 from orchctl.cli.app import DURATION, SIGNAL, App, pass_app
 from orchctl.cli.options import sessions_argument
-from orchctl.cli.output import Form, forms
-from orchctl.cli.progress import progress
+from orchctl.cli.output import Form, forms, progress
 from orchctl.cli.tables import command_of
 from orchctl.session.model import KillReport, Selection, Session
 from orchctl.terminal.views import one_line

@@ -7,8 +7,7 @@ import os
 import click
 
 from orchctl import units
-from orchctl.cli.columns import table
-from orchctl.cli.output import Form, forms
+from orchctl.cli.output import Form, forms, table
 from orchctl.client.usage import LimitRow, look
 from orchctl.paths import check, find_root
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchctl.cli import colour, tables
+from orchctl.cli import output as colour
+from orchctl.cli import tables
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.columns import aligned
 from orchctl.cli.options import sessions_argument
-from orchctl.cli.output import Form, forms
+from orchctl.cli.output import Form, aligned, forms
 from orchctl.session.model import Selection, Session
 from orchctl.terminal.views import one_line
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from orchctl.cli import colour
+from orchctl.cli import output
 from orchctl.cli.app import App, pass_app, report
 from orchctl.cli.follow import say_gap
 from orchctl.cli.matched import Shown
@@ -76,7 +76,7 @@ def _search(app: App, pattern: str, selection: Selection, form: Form, given: dic
         raise click.UsageError("An offset is a place in one session's output; give a time.")
     if selection.empty and not click.get_current_context().params.get("sessions"):  # `-` may have named none
         selection = Selection(everything=True)
-    painted = form.words and colour.on_stdout(app.colour)
+    painted = form.words and output.on_stdout(app.colour)
     with app.client() as client:
         stream = client.search(
             pattern,
@@ -91,7 +91,7 @@ def _search(app: App, pattern: str, selection: Selection, form: Form, given: dic
             numbers=given["numbers"] or not form.words,
             spans=painted or not form.words,
         )
-        terminal = colour.is_terminal(1)
+        terminal = output.is_terminal(1)
         words = Shown(prefix=not selection.single, numbers=given["numbers"], painted=painted, terminal=terminal)
         return _show(stream.batches(), words, form)
 

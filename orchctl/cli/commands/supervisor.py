@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.output import Form, forms
-from orchctl.cli.progress import progress
+from orchctl.cli.output import Form, forms, progress
 from orchctl.errors import NotPermitted
 from orchctl.session.model import SupervisorStatus
 from orchctl.terminal.views import one_line

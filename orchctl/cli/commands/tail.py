@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchctl.cli import colour
+from orchctl.cli import output
 from orchctl.cli.app import App, end_with_reader, pass_app
 from orchctl.cli.follow import choose_view, exit_code, say_gap, show, show_with_times
 from orchctl.cli.options import Point, PointInTime, sessions_argument
@@ -167,7 +167,7 @@ def _show_several(app: App, selection: Selection, outputs: SeveralOutputs, given
         click.echo("orchctl: no live session matches yet; waiting for the first", err=True)
     shown = Prefixed(
         lambda: choose_view(raw=given["raw"], plain=given["plain"], live=given["follow"]),
-        colour=colour.on_stdout(app.colour),
+        colour=output.on_stdout(app.colour),
         prefix=given["prefix"] or not selection.single,
         times=given["times"],
     )

@@ -9,8 +9,7 @@ import click
 from orchctl.cli.app import DURATION, App, parse_duration, pass_app
 from orchctl.cli.follow import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
-from orchctl.cli.output import Form, forms
-from orchctl.cli.texts import plain_text, show_text
+from orchctl.cli.output import Form, forms, plain_text, show_text
 from orchctl.client.waiting import check_conditions
 from orchctl.errors import NoSuchSession
 from orchctl.session.model import Happened, Selection, Session
