@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import click
 
-from orchctl.cli.output import BAD, STATES, aligned, paint
+from orchctl.cli.output import BAD, STATES, Form, aligned, paint
+from orchctl.client.output import write_all
+from orchctl.plain import to_plain
 from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session, State
+from orchctl.session.search import Count, Line
+from orchctl.terminal.safe import within_line
 
 HEAD = ("ID", "NAME", "MANAGER", "STATE", "TIME", "COMMAND")
 SORTS: dict[str, Callable[[Session], tuple[object, ...]]] = {
@@ -117,3 +126,121 @@ def lease_of(lease: Lease | None) -> str:
     left = f", {age(lease.expires_at - time.time())} left" if lease.expires_at is not None else ""
     back = f", then {lease.returns_to}" if lease.returns_to else ""
     return f"{lease.holder}  {lease.who}{at}{' (away)' if lease.away else ''}{left}{back}"
+
+
+NAME, NUMBER, SIGN = 35, 32, 36
+_MATCH, _PLAIN = "\x1b[1;31m", "\x1b[0m"
+_RESETS = ("\x1b[0m", "\x1b[m")
+_WORN = 8  # sequences: more make no visible difference
+_COLOUR = re.compile(r"\x1b\[[0-9;:]{0,64}m")
+
+
+class Shown:
+    """Makes lines of findings. Into a pipe the text is as it is, byte for byte."""
+
+    def __init__(self, *, prefix: bool, numbers: bool, painted: bool, terminal: bool) -> None:
+        self._prefix = prefix
+        self._numbers = numbers
+        self._painted = painted
+        self._terminal = terminal
+
+    def put(self, session: Session, finding: Line | Count) -> bytes:
+        """With its end."""
+        if isinstance(finding, Count):
+            return self._front(session, ":") + b"%d\n" % finding.lines
+        sign = ":" if finding.matches else "-"
+        apart = self._sign("--") + b"\n" if finding.apart else b""
+        number = self._paint(str(finding.number), NUMBER) + self._sign(sign) if self._numbers else b""
+        return apart + self._front(session, sign) + number + self._text(finding) + b"\n"
+
+    def _front(self, session: Session, sign: str) -> bytes:
+        return self._paint(session.name or session.id[:8], NAME) + self._sign(sign) if self._prefix else b""
+
+    def _sign(self, text: str) -> bytes:
+        return self._paint(text, SIGN)
+
+    def _paint(self, text: str, number: int) -> bytes:
+        return paint(text, number, on=self._painted).encode()
+
+    def _text(self, line: Line) -> bytes:
+        if not self._terminal and not (self._painted and line.spans):
+            return line.text
+        encoding = "backslashreplace" if self._terminal else "surrogateescape"
+        text, at = line.text, 0
+        shown, worn = "", list[str]()  # the colours that the line itself has by then
+        for span in line.spans if self._painted else ():
+            start, end = (_whole(text, max(place, at)) for place in span)
+            before, match = (part.decode(errors=encoding) for part in (text[at:start], text[start:end]))
+            shown += self._safe(before, worn) + _MATCH + self._bare(match) + _PLAIN
+            worn += _COLOUR.findall(before + match)
+            worn = [] if worn and worn[-1] in _RESETS else worn[-_WORN:]
+            at = end
+        shown += self._safe(text[at:].decode(errors=encoding), worn)
+        shown += _PLAIN if "\x1b[" in shown else ""
+        return shown.encode("utf-8", "surrogateescape")
+
+    def _safe(self, text: str, worn: list[str]) -> str:
+        text = "".join(worn) + text
+        return within_line(text) if self._terminal else text
+
+    def _bare(self, text: str) -> str:
+        return self._safe(_COLOUR.sub("", text), [])
+
+
+def _whole(text: bytes, at: int) -> int:
+    """The end of the character that a place is in; bytes that are none are left alone."""
+    for end in range(at, min(at + 3, len(text))):
+        if text[end] & 0xC0 != 0x80:
+            return end
+    return at
+
+
+T = TypeVar("T")
+EVERY_S = 1.0  # times in the table count seconds
+_TO_TOP, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+
+
+def watch(look: Callable[[], Sequence[T]], lines: Callable[[Sequence[T]], list[str]], form: Form) -> None:
+    """Until Ctrl-C. A terminal is repainted each second; a pipe gets what changed, as often as it does."""
+    if form.words and os.isatty(1):
+        repaint(lambda: lines(look()))
+        return
+    before: Any = None
+    while True:
+        found = look()
+        now = [_steady(to_plain(one)) for one in found]
+        if now != before:
+            before = now
+            write_all(1, _text(found, lines, form))
+        time.sleep(EVERY_S)
+
+
+def _text(found: Sequence[T], lines: Callable[[Sequence[T]], list[str]], form: Form) -> bytes:
+    if form.as_json:
+        return json.dumps(to_plain(list(found))).encode() + b"\n"
+    if form.template is not None:
+        return b"".join(form.line(to_plain(one)) for one in found)
+    if form.quiet:
+        return "".join(f"{to_plain(one)['id']}\n" for one in found).encode()
+    return "".join(f"{line}\n" for line in [*lines(found), ""]).encode()
+
+
+def _steady(session: dict[str, Any]) -> dict[str, Any]:
+    """What is news; time that passes is none."""
+    passing = ("uptime", "cpu", "memory", "io", "processes", "output")
+    return {name: value for name, value in session.items() if name not in passing}
+
+
+def repaint(lines: Callable[[], list[str]]) -> None:
+    """Each second, on a screen of our own; until Ctrl-C."""
+    sys.stdout.write("\x1b[?1049h\x1b[?25l")  # a screen of our own, without a cursor
+    try:
+        while True:
+            rows = os.get_terminal_size(1).lines
+            shown = (lines() or ["no session"])[: max(1, rows - 1)]
+            sys.stdout.write(_TO_TOP + "".join(f"{line}{_CLEAR_LINE}\r\n" for line in shown) + _CLEAR_BELOW)
+            sys.stdout.flush()
+            time.sleep(EVERY_S)
+    finally:
+        sys.stdout.write("\x1b[?25h\x1b[?1049l")
+        sys.stdout.flush()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.cli.matched import Shown
+from orchctl.cli.tables import Shown
 from orchctl.session.model import Session
 from orchctl.session.search import Count, Line
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchctl.cli.matched import Shown
+from orchctl.cli.tables import Shown
 from orchctl.log import segments
 from orchctl.session.model import Session
 from orchctl.session.search import Count, Line, Search

@@ -62,7 +62,7 @@ def list_command(
             return tables.in_order(found, sort)
 
         if watch:
-            from orchctl.cli.watching import watch as go_on
+            from orchctl.cli.tables import watch as go_on
 
             go_on(look, lambda found: _lines(app, found, group_by), form)
             return
@@ -213,7 +213,7 @@ def top_command(app: App, selection: Selection, once: bool, form: Form) -> None:
             return sorted(found, key=lambda pair: (-pair[1], -(pair[0].cpu or 0.0)))
 
         if colour.is_terminal(1) and form.words and not once:
-            from orchctl.cli.watching import repaint
+            from orchctl.cli.tables import repaint
 
             repaint(lambda: _lines_top(look()))
             return
