@@ -86,7 +86,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "exec": ("exec", "Run a command in a session's live shell."),
     "list": ("list", "Show the live sessions."),
     "info": ("list", "Show one session in full."),
-    "top": ("top", "Show what sessions use, live."),
+    "top": ("list", "Show what sessions use, live."),
     "tail": ("tail", "Show a session's output; -f follows it."),
     "search": ("search", "Find lines in the output of sessions."),
     "screen": ("screen", "Show what a session's terminal shows now."),
@@ -101,7 +101,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "approve": ("agents", "Let an agent do what it asks for."),
     "deny": ("agents", "Do not let an agent do what it asks for."),
     "answer": ("agents", "Answer an agent's question."),
-    "harness": ("harness", "Look at the agent harnesses."),
+    "harness": ("agents", "Look at the agent harnesses."),
     "rename": ("rename", "Give a session another name."),
     "label": ("rename", "Set, remove and show labels of sessions."),
     "signal": ("control", "Send a signal to a session's program."),
@@ -112,7 +112,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lease": ("lease", "Say who may type into a session."),
     "kill": ("kill", "End sessions."),
     "kill-by-manager": ("kill", "End every session of a manager and below it."),
-    "verify": ("verify", "Check every file of the store."),
+    "verify": ("audit", "Check every file of the store."),
     "events": ("events", "Show what happened, as NDJSON; -f follows."),
     "prune": ("events", "Take ended sessions away, or their output."),
     "audit": ("audit", "Show who did what; --verify checks that nothing was changed."),
@@ -121,7 +121,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Look for what could go wrong here."),
     "supervisor": ("supervisor", "Start, stop and look at the supervisor."),
     "completion": ("completion", "Print a completion script for a shell."),
-    "schema": ("schema", "Print the JSON Schema of what orchctl prints."),
+    "schema": ("completion", "Print the JSON Schema of what orchctl prints."),
 }
 ALIASES = {"ls": "list", "ps": "list", "show": "info"}
 PASS_THROUGH = 125  # our own trouble in commands that give a program's exit code
