@@ -7,11 +7,41 @@ import dataclasses
 import logging
 import os
 import time
+from dataclasses import dataclass, replace
 from functools import cache
 
 from orchctl.log import journal
 from orchctl.session import layout
-from orchctl.session.trusted_time import Anchor, trusted
+
+TOLERANCE_S = 60.0  # leap seconds and small corrections are no jump
+HOLD_S = 86400.0  # by then somebody has seen a wrong clock
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A moment on both clocks, and when the wall clock was first seen ahead since then."""
+
+    boot: str  # the boot id, without which seconds since boot mean nothing
+    boot_s: float
+    real_s: float
+    jumped_s: float | None = None  # seconds since boot
+
+
+def trusted(anchor: Anchor | None, boot: str, boot_s: float, real_s: float) -> tuple[float, Anchor]:
+    """The time in seconds since 1970, and the anchor to go on with."""
+    fresh = Anchor(boot, boot_s, real_s)
+    if anchor is None or anchor.boot != boot:
+        return real_s, fresh
+    expected = anchor.real_s + boot_s - anchor.boot_s
+    if real_s < expected - TOLERANCE_S:
+        return real_s, fresh
+    if real_s <= expected + TOLERANCE_S:
+        return real_s, anchor if anchor.jumped_s is None else replace(anchor, jumped_s=None)
+    jumped_s = boot_s if anchor.jumped_s is None else anchor.jumped_s
+    if boot_s >= jumped_s + HOLD_S:
+        return real_s, fresh
+    return expected, replace(anchor, jumped_s=jumped_s)
+
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +59,7 @@ def boot_id() -> str:
 
 
 class Clock:
-    """The time by which ages are measured; see `session/trusted_time.py`. Its anchor outlives the supervisor."""
+    """The time by which ages are measured; see `supervisor/clock.py`. Its anchor outlives the supervisor."""
 
     def __init__(self, state_dir: str) -> None:
         self._path = f"{state_dir}/{layout.CLOCK}"

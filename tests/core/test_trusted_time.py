@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.session.trusted_time import HOLD_S, TOLERANCE_S, Anchor, trusted
+from orchctl.supervisor.clock import HOLD_S, TOLERANCE_S, Anchor, trusted
 
 ANCHOR = Anchor("one", 100.0, 1000.0)
 DAY_S = 86400.0
