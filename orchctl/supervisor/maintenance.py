@@ -10,7 +10,7 @@ from orchctl.config import differences
 from orchctl.log.disk import REAL
 from orchctl.pair.daemon_io import follow_or_roll_log
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.change import guarded
 from orchctl.supervisor.prune import Pruning
 from orchctl.supervisor.session import SupervisedSession
 

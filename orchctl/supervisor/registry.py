@@ -23,9 +23,9 @@ from orchctl.supervisor import shell_start
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.sessions import Lives
 from orchctl.supervisor.archive import Archive
+from orchctl.supervisor.change import carried_through, guarded
 from orchctl.supervisor.context import House
 from orchctl.supervisor.descriptors import close, copy
-from orchctl.supervisor.guard import carried_through, guarded
 from orchctl.supervisor.limits import LimitGuard
 from orchctl.supervisor.salvage import salvaged
 from orchctl.supervisor.session import SupervisedSession

@@ -26,9 +26,9 @@ from orchctl.errors import (
 from orchctl.protocol import codec, frames, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.change import guarded
 from orchctl.supervisor.descriptors import DescriptorSocket, close
 from orchctl.supervisor.flow import Flow
-from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.handlers import HANDLERS
 from orchctl.supervisor.request import Call
 from orchctl.version import VERSION

@@ -23,10 +23,9 @@ from orchctl.session import run as restarting
 from orchctl.session.model import Output, Session, State
 from orchctl.session.run import Run
 from orchctl.supervisor.agents.conversation import Talk
-from orchctl.supervisor.change import News
+from orchctl.supervisor.change import News, guarded
 from orchctl.supervisor.context import House
 from orchctl.supervisor.exec.queue import Commands
-from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.lease import Leases
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.readers import Readers

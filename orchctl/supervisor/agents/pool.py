@@ -23,7 +23,7 @@ from orchctl.session.agent import Permission
 from orchctl.supervisor.agents import programs
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.server import ENDED, GRACE_S, HearAgain, HeldServer
-from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.change import guarded
 from orchctl.supervisor.session import SERVER, SupervisedSession
 
 if TYPE_CHECKING:

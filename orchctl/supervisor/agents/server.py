@@ -23,7 +23,7 @@ from orchctl.pair import wire
 from orchctl.session import layout
 from orchctl.session.happening import Happening, NeedsInput
 from orchctl.supervisor.agents.conversation import Talk
-from orchctl.supervisor.guard import guarded
+from orchctl.supervisor.change import guarded
 from orchctl.supervisor.session import SupervisedSession
 
 log = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from orchctl.session.run import Run
 from orchctl.supervisor.agents import programs
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.pool import Servers
+from orchctl.supervisor.change import guarded
 from orchctl.supervisor.clock import boot_id, boot_s
-from orchctl.supervisor.guard import guarded
 from orchctl.supervisor.session import SupervisedSession
 
 if TYPE_CHECKING:
