@@ -23,8 +23,7 @@ from orchctl.paths import Root
 from orchctl.supervisor import failpoints, lifetime, owner, restart
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.clock import Clock
-from orchctl.supervisor.configuration import Configuration
-from orchctl.supervisor.context import House
+from orchctl.supervisor.context import Configuration, House
 from orchctl.supervisor.events import Teller
 from orchctl.supervisor.maintenance import Upkeep
 from orchctl.supervisor.registry import Registry

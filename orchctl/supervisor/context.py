@@ -2,13 +2,70 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import time
+from dataclasses import replace
+
+from orchctl import config
 from orchctl.config import Config
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import SessionStore
 from orchctl.supervisor.clock import Clock
-from orchctl.supervisor.configuration import Configuration
 from orchctl.supervisor.events import Teller
+
+log = logging.getLogger(__name__)
+SETTLE_S = 1.0  # a file that is written in place, or is gone, must stay so for as long
+Stamp = tuple[int, int, int, int]
+
+
+class Configuration:
+    """Of one state directory. A look costs one `stat`; a file that was replaced as a whole holds from then on."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stamp = self._pending = self._look()
+        self._pending_since = 0.0
+        self._gone = False  # it was there, and then was not
+        self._config = config.read(path)
+        for problem in self._config.problems:
+            log.warning("%s", problem)
+
+    @property
+    def now(self) -> Config:
+        """What the file says."""
+        stamp = self._look()
+        if stamp != self._stamp and self._settled(stamp):
+            self._stamp, self._gone = stamp, False
+            self._take_up(config.read(self._path))
+        return self._config
+
+    def _take_up(self, found: Config) -> None:
+        for problem in found.problems:
+            log.warning("%s", problem)
+        if found.problems:
+            self._config = replace(self._config, problems=found.problems)
+        elif found != self._config:
+            self._config = found
+            log.info("config.toml has changed")
+
+    def _settled(self, stamp: Stamp | None) -> bool:
+        """Replaced by rename it is whole at once; else it is looked at again when it has not changed for a while."""
+        before = self._stamp
+        self._gone = self._gone or (stamp is None and before is not None)
+        if stamp is not None and stamp[1] > 0 and not self._gone and (before is None or stamp[0] != before[0]):
+            return True
+        if stamp != self._pending:
+            self._pending, self._pending_since = stamp, time.monotonic()
+        return time.monotonic() - self._pending_since >= SETTLE_S
+
+    def _look(self) -> Stamp | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.supervisor.configuration import Configuration
+from orchctl.supervisor.context import Configuration
 from tests.world import until
 
 DAY_S = 86400.0
