@@ -27,10 +27,9 @@ from orchctl.session.command import CommandStatus
 from orchctl.shell.base import Newline, Shell
 from orchctl.shell.execution import INTERRUPTED, End, Ending, Execution
 from orchctl.shell.marks import Mark, MarkScanner
-from orchctl.supervisor.exec.overtime import Overtime
 from orchctl.supervisor.exec.pipes import CommandPipes
 from orchctl.supervisor.exec.prompt import DRAWING_S, Prompt, newline_mapping
-from orchctl.supervisor.exec.running import ANY_INPUTS, Running
+from orchctl.supervisor.exec.running import ANY_INPUTS, Overtime, Running
 
 if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession

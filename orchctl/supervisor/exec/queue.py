@@ -27,11 +27,10 @@ from orchctl.shell.base import TAG, Order
 from orchctl.shell.execution import Escalation
 from orchctl.supervisor.change import News, either, guarded
 from orchctl.supervisor.clock import boot_id, boot_s
-from orchctl.supervisor.exec.deadline import begins_at
 from orchctl.supervisor.exec.follower import CommandFollower
 from orchctl.supervisor.exec.pipes import CommandPipes
 from orchctl.supervisor.exec.prompt import Place, Prompt, ticks
-from orchctl.supervisor.exec.running import ANY_INPUTS, COME_BACK_S, Running
+from orchctl.supervisor.exec.running import ANY_INPUTS, COME_BACK_S, Running, begins_at
 
 if TYPE_CHECKING:
     from orchctl.supervisor.session import SupervisedSession

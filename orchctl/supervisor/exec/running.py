@@ -2,17 +2,174 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
 import time
+from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.lazy_dataclass import dataclass
-from orchctl.protocol.messages import ExecCommand
-from orchctl.session.command import Command, CommandStatus
-from orchctl.shell.execution import End, Escalation
-from orchctl.supervisor.change import News
-from orchctl.supervisor.exec.deadline import deadline
+from orchctl.protocol.messages import CommandWaits, ExecCommand
+from orchctl.session.command import Command, CommandStatus, CommandWait
+from orchctl.shell.execution import End, Escalation, Step
+from orchctl.supervisor.change import News, either
+from orchctl.supervisor.clock import boot_id, boot_s
+from orchctl.supervisor.pair import PairLink
+from orchctl.supervisor.request import Call
+
+
+def deadline(at: float | None) -> dict[str, Any]:
+    """The fields of a record for a moment of our own clock; None: there is no limit."""
+    if at is None:
+        return {"timeout_at": None, "boot": boot_id()}
+    left_s = at - time.monotonic()
+    return {"timeout_at": time.time() + left_s, "timeout_boot_s": boot_s() + left_s, "boot": boot_id()}
+
+
+def begins_at(record: dict[str, Any]) -> float | None:
+    """The same moment on our own clock."""
+    if record.get("timeout_boot_s") is not None and record.get("boot") == boot_id():
+        return float(time.monotonic() + record["timeout_boot_s"] - boot_s())
+    at = record.get("timeout_at")
+    return time.monotonic() + at - time.time() if at is not None else None
+
+
+SETTLE_S = 0.01
+SETTLE_LIMIT_S = 0.15  # a shell that starts one program after another is never the same twice
+AFTER_S = (0.02, 0.05, 0.1, 0.15)
+
+
+async def interrupt(pair: PairLink, about: Callable[[bool], None], going: Callable[[], bool] = lambda: False) -> None:
+    """Interrupt what is in front; `about` hears first whether that is a program, and not the shell itself.
+
+    A command that is still `going` is looked after for a moment.
+    """
+    with contextlib.suppress(Conflict):  # the session ended meanwhile, and the command with it
+        await _interrupt(pair, about, going)
+
+
+async def _interrupt(pair: PairLink, about: Callable[[bool], None], going: Callable[[], bool]) -> None:
+    seen = await _settled(pair)
+    front = _image(seen)
+    going()  # what it tells afterwards may depend on what it saw before
+    about(_is_program(seen))
+    pair.signal(signal.SIGINT)
+    for wait_s in AFTER_S:
+        if not going():
+            return
+        await asyncio.sleep(wait_s)  # another process's start is no event
+        seen = await pair.look()
+        if _image(seen) != front and _is_program(seen):
+            await asyncio.sleep(SETTLE_S)  # it may be the prompt's, and its mark on its way
+            if not going():
+                return
+            front = _image(seen)
+            about(True)
+            pair.signal(signal.SIGINT)
+
+
+async def _settled(pair: PairLink) -> dict[str, Any]:
+    until = time.monotonic() + SETTLE_LIMIT_S
+    last = await pair.look()
+    while time.monotonic() < until:
+        await asyncio.sleep(SETTLE_S)
+        now = await pair.look()
+        if _image(now) == _image(last):
+            break
+        last = now
+    return last
+
+
+def _is_program(seen: dict[str, Any]) -> bool:
+    return bool(seen["front"] != seen["child"])
+
+
+def _image(seen: dict[str, Any]) -> tuple[int, int]:
+    """Which program is in front: the copy of a shell that is about to become it is another one."""
+    return seen["front"], seen.get("image", 0)
+
+
+LOOK_AGAIN_S = 0.05
+FIRST_LOOK_S = 0.001  # whether the shell is at its prompt is looked at again soon, and then less often
+HOLD_S = 10.0  # a prompt that takes longer to draw may be none
+LOOK_AT_TERMINAL_S = 0.2  # whether the shell is back without a mark gives no event
+
+
+class Overtime:
+    """Of one session."""
+
+    def __init__(self, pair: PairLink, has_left: Callable[[Running], bool] = lambda _: False) -> None:
+        self._pair = pair
+        self._has_left = has_left  # whether the shell is on its way to its prompt, though no mark tells it
+
+    async def check(self, running: Running) -> None:
+        """Take the next step against a command that is past its time, or whose caller is gone."""
+        now = time.monotonic()
+        if running.left_at is not None and now >= running.left_at:
+            running.escalation.begin(now)
+        if running.escalation.wait_s(now) != 0:
+            return
+        # a shell that is interrupted while it draws its prompt begins to draw it anew
+        if running.drawing or self._has_left(running):
+            running.held_at = now if running.held_at is None else running.held_at
+            if now < running.held_at + HOLD_S:
+                return
+        await self._escalate(running, running.escalation.due(now))
+
+    async def wait(self, running: Running, ticket: asyncio.Event) -> None:
+        """For news, or until the next step is due."""
+        await self.check(running)
+        now = time.monotonic()
+        waits = [running.escalation.wait_s(now), running.left_at and max(0.0, running.left_at - now)]
+        limit = min((wait for wait in waits if wait is not None), default=LOOK_AT_TERMINAL_S)
+        limit = min(limit, LOOK_AT_TERMINAL_S) + 0.01
+        if running.told is not None or running.lost:
+            limit = min(limit, FIRST_LOOK_S * 2 ** min(running.looks, 8))
+            running.looks += 1
+        try:
+            async with asyncio.timeout(limit):
+                await either(ticket, running.news.ticket)
+        except TimeoutError:
+            pass
+
+    async def _escalate(self, running: Running, step: Step) -> None:
+        if step is Step.NOTHING:
+            return
+        running.timed_out = True
+
+        def about(program: bool) -> None:
+            self._has_left(running)  # it can tell only of a file that it has seen open
+            running.interrupted(program)
+
+        await interrupt(self._pair, about)
+        if step in (Step.TERMINATE, Step.KILL):
+            number = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
+            with contextlib.suppress(Conflict):
+                await self._pair.sweep(running.ticks, number)
+        if step is Step.GIVE_UP and self._pair.stalled:
+            raise OrchctlError(
+                f"the output cannot be stored ({self._pair.stalled}), and how the command ended is not known",
+                code="no-space",
+            )
+        if step is Step.GIVE_UP:
+            raise Conflict("the shell did not come back after the time-out; the session is not usable", code="stuck")
+
+    async def sweep(self, running: Running) -> None:
+        """What a timed-out command left running ends with it."""
+        until = time.monotonic() + running.asked.kill_after_s
+        number = signal.SIGTERM
+        try:
+            while await self._pair.sweep(running.ticks, number):
+                await asyncio.sleep(LOOK_AGAIN_S)  # the kernel gives no event for the end of another's children
+                number = signal.SIGKILL if time.monotonic() >= until else signal.Signals.SIGTERM
+                if time.monotonic() >= until + 2:
+                    return
+        except Conflict:
+            return  # the session ended, and everything with it
+
 
 CALLER_GONE_S = 5.0  # a caller that is gone for so long takes its command along
 ANY_INPUTS = -1  # how many inputs the pair had does not matter
@@ -117,3 +274,29 @@ class Running:
             "began_boot_s": self.began_boot_s,
             **deadline(self.escalation.begins_at),
         }
+
+
+TELL_S = 1.0  # most commands begin earlier, and nobody needs to hear about those
+
+
+class WaitNotice:
+    """Of one call; says nothing to a caller that did not ask for it."""
+
+    def __init__(self, call: Call, *, wanted: bool) -> None:
+        self._call = call
+        self._due_at = time.monotonic() + TELL_S if wanted else None
+
+    async def wait(self, *events: asyncio.Event) -> None:
+        """Until one of the events, or until the caller is to be told again."""
+        left_s = None if self._due_at is None else max(0.0, self._due_at - time.monotonic())
+        try:
+            async with asyncio.timeout(left_s):
+                await (events[0].wait() if len(events) == 1 else either(*events))
+        except TimeoutError:
+            pass
+
+    async def tell(self, what: Callable[[], CommandWait]) -> None:
+        """If it is time."""
+        if self._due_at is not None and time.monotonic() >= self._due_at:
+            self._due_at = time.monotonic() + TELL_S
+            await self._call.say(CommandWaits(wait=what()))

@@ -20,10 +20,8 @@ from orchctl.session.lease_state import key_of
 from orchctl.supervisor import own_session
 from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.exec.interrupting import interrupt
 from orchctl.supervisor.exec.queue import Commands
-from orchctl.supervisor.exec.running import CALLER_GONE_S, Running
-from orchctl.supervisor.exec.wait_notice import WaitNotice
+from orchctl.supervisor.exec.running import CALLER_GONE_S, Running, WaitNotice, interrupt
 from orchctl.supervisor.paging import pages
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.sending import send_range

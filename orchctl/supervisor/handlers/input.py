@@ -13,7 +13,7 @@ from orchctl.protocol import messages
 from orchctl.session.lease_state import NAME_DIGITS, key_of
 from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.exec.interrupting import interrupt as interrupt_command
+from orchctl.supervisor.exec.running import interrupt as interrupt_command
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
