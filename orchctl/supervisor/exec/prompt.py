@@ -7,20 +7,61 @@ import contextlib
 import os
 import termios
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from orchctl.errors import Conflict
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.reader import OutputLog
+from orchctl.pair import wire
 from orchctl.shell.base import Shell
 from orchctl.shell.marks import Aftermath, Mark, MarkScanner, at_prompt, whole_marks
-from orchctl.supervisor.exec.terminal_replies import Playing
+from orchctl.supervisor.pair import PairLink
 from orchctl.terminal.replay import answers
 
 if TYPE_CHECKING:
     from orchctl.supervisor.exec.running import Running
     from orchctl.supervisor.session import SupervisedSession
+
+
+TAIL_BYTES = 4096  # a question that lies further back was given up
+
+
+def nobody() -> int | None:
+    """No viewer has a terminal of its own that answers."""
+    return None
+
+
+class Playing:
+    """Of one session."""
+
+    def __init__(self, pair: PairLink, *, at_prompt: bool, attended_from: Callable[[], int | None] = nobody) -> None:
+        self._pair = pair
+        self._at_prompt = at_prompt  # the shell's own line editor asks, and takes the answer
+        self._attended_from = attended_from  # the byte from which on a viewer's terminal answers
+        self._answered = 0
+        self.asked = False  # something that is not answered yet
+
+    async def play(self, log: OutputLog, start: int, last: Mark | None, seen: dict[str, Any]) -> None:
+        """Answer what was asked since the `last` mark, or since the shell's `start` if there is none yet."""
+        since = last.end if last is not None else start
+        self.asked = False
+        if seen["typed_at"] > since:
+            return
+        if last is not None and last.kind not in (("A", "D", "P") if self._at_prompt else ("A", "D")):
+            return
+        begin = max(since, self._answered, log.end - TAIL_BYTES)
+        attended_from = self._attended_from()
+        for offset, answer in answers(log.span(begin, log.end), begin):
+            if attended_from is not None and offset > attended_from:
+                return
+            if seen["local"] & termios.ICANON:
+                self.asked = True  # whoever asks may be about to leave line mode
+                return
+            self._answered = offset
+            await self._pair.type(wire.ANSWER + offset.to_bytes(8, "big"), answer)
+
 
 LOOK_BACK_BYTES = (1 << 11, 1 << 14, 1 << 18, 1 << 22)  # the last mark is near the end, as a rule
 SETTLE_S = 0.5  # what was just typed may be about to be done
