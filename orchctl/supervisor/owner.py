@@ -13,7 +13,7 @@ import os
 from orchctl.pair.daemon import NO_PROCESS
 from orchctl.session import layout, owner
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.handlers.kills import end_all
+from orchctl.supervisor.handlers.control import end_all
 
 log = logging.getLogger(__name__)
 GRACE_S = 5.0

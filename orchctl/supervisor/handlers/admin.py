@@ -9,7 +9,7 @@ from orchctl.protocol import messages
 from orchctl.protocol.codec import PROTOCOL
 from orchctl.session.model import SupervisorStatus
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.handlers.kills import end_all
+from orchctl.supervisor.handlers.control import end_all
 from orchctl.supervisor.prune import Pruning
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.restart import hand_over
