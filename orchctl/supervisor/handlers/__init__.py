@@ -7,19 +7,7 @@ from typing import Any
 
 from orchctl.protocol import messages
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.handlers import (
-    admin,
-    agents,
-    control,
-    events,
-    exec,
-    input,
-    labels,
-    lease,
-    output,
-    sessions,
-    wait,
-)
+from orchctl.supervisor.handlers import admin, agents, control, events, exec, input, lease, output, sessions, wait
 from orchctl.supervisor.request import Call
 
 Handler = Callable[[Supervisor, Call, Any], Awaitable[None]]
@@ -28,8 +16,8 @@ HANDLERS: dict[type[Any], Handler] = {
     messages.SpawnSession: sessions.spawn,
     messages.ListSessions: sessions.list_sessions,
     messages.SelectSessions: sessions.select,
-    messages.RenameSession: labels.rename,
-    messages.LabelSession: labels.label,
+    messages.RenameSession: sessions.rename,
+    messages.LabelSession: sessions.label,
     messages.GetSession: sessions.get,
     messages.WaitSession: sessions.wait,
     messages.ReadOutput: output.read,
