@@ -6,13 +6,23 @@ The pair is asked, and never waited for longer than a moment: without its word t
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from orchctl.errors import Conflict
+from orchctl.session import environment
 from orchctl.session.model import Session, Waiting
 from orchctl.session.wait import Sight, decide
+from orchctl.supervisor.ancestry import descends_from, told_below
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.session import SupervisedSession
+
+if TYPE_CHECKING:
+    from orchctl.supervisor.app import Supervisor
+    from orchctl.supervisor.request import Call
+    from orchctl.supervisor.session import SupervisedSession
+
 
 ANSWER_S = 2.0  # a pair of an older version does not know the question, one on a stalled machine is late
 TRIES = 3  # a prompt that came or went under our eyes is looked at again
@@ -77,3 +87,24 @@ async def last_input(session: SupervisedSession, manager: str | None) -> int:
         except (Conflict, TimeoutError):
             pass
     return max(typed_at, session.run.start_offset)
+
+
+def refuse(app: Supervisor, call: Call, session: SupervisedSession, what: str) -> None:
+    """With `own-session`, where it is."""
+    if _runs_in(app, call.peer, session):
+        raise Conflict(what, code="own-session")
+
+
+def _runs_in(app: Supervisor, peer: int, session: SupervisedSession) -> bool:
+    if session.talk is None:
+        return session.run.pid is not None and descends_from(peer, session.run.pid)
+    held = app.registry.lives.servers.of(session.talk)
+    server = held.session.run.pid if held is not None else None
+    if held is None or server is None or not descends_from(peer, server):
+        return False
+    return is_own(session.spec.id, told_below(peer, server, environment.SESSION), held.talks.keys())
+
+
+def is_own(session: str, told: str | None, held: Collection[str]) -> bool:
+    """Whether a command below a server that holds these conversations is of that one, by what it was told."""
+    return told == session if told in held else set(held) == {session}

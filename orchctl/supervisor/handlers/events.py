@@ -22,7 +22,7 @@ from orchctl.protocol import messages
 from orchctl.session import manager, selection
 from orchctl.session.model import Selection
 from orchctl.session.tale_of_agent import of_conversation
-from orchctl.supervisor import own_session
+from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import either
 from orchctl.supervisor.paging import gathered
@@ -256,7 +256,7 @@ def _begin(app: Supervisor, call: Call, asked: messages.ReadEvents, reader: Even
         raise BadInput("lines and places are those of one session", code="not-one-session")
     session = app.registry.find(asked.sessions[0], asked.own_manager)
     if asked.follow:
-        own_session.refuse(app, call, session, "a program cannot follow the session it runs in")
+        input_wait.refuse(app, call, session, "a program cannot follow the session it runs in")
     with contextlib.closing(session.open_log()) as log:
         end = log.end
         last = log.start_of_last_lines(max(0, asked.lines), end) if asked.lines is not None else 0

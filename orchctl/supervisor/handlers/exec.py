@@ -17,7 +17,7 @@ from orchctl.protocol import messages
 from orchctl.protocol.frames import DATA_LIMIT_BYTES
 from orchctl.session.command import Command, CommandWait
 from orchctl.session.lease_state import key_of
-from orchctl.supervisor import own_session
+from orchctl.supervisor import input_wait
 from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.exec.queue import Commands
@@ -42,7 +42,7 @@ async def exec_command(app: Supervisor, call: Call, asked: messages.ExecCommand)
     conversation = app.registry.find(asked.session, asked.own_manager)
     if conversation.talk is not None:
         if (asked.once or asked.exec_id) not in conversation.talk.state.prompts:
-            own_session.refuse(app, call, conversation, "an agent cannot be prompted in the turn that asks for it")
+            input_wait.refuse(app, call, conversation, "an agent cannot be prompted in the turn that asks for it")
         await prompts.exec_prompt(app, call, conversation, conversation.talk, asked)
         return
     session, commands = _shell(app, call, asked.session, asked.own_manager, asked.exec_id)
@@ -264,7 +264,7 @@ def _shell(
         return session, commands
     if session.closed:
         raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
-    own_session.refuse(app, call, session, "a command cannot be run in the session that asks for it")
+    input_wait.refuse(app, call, session, "a command cannot be run in the session that asks for it")
     if commands is None:
         raise Conflict(
             f"{no_shell(session, text)}; nothing was typed. 'orchctl send {text}' types into any program, "

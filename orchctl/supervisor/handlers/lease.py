@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchctl.errors import BadInput, NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session.lease_state import key_of
-from orchctl.supervisor import own_session
+from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
@@ -18,7 +18,7 @@ async def open_view(app: Supervisor, call: Call, asked: messages.OpenView) -> No
     if asked.read_only and asked.take:
         raise BadInput("a viewer that only looks on takes no lease", code="read-only")
     session = _live(app, asked.session, asked.own_manager)
-    own_session.refuse(app, call, session, "a program cannot be attached to the session it runs in")
+    input_wait.refuse(app, call, session, "a program cannot be attached to the session it runs in")
     view = View(by.key, answers_from=None if asked.read_only else asked.answers_from)
     try:
         await session.leases.enter(view, by, read_only=asked.read_only)

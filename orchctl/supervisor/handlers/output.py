@@ -11,7 +11,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session.search import Screen
 from orchctl.session.stream import grant
-from orchctl.supervisor import own_session
+from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.input_wait import last_input
@@ -27,7 +27,7 @@ async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
     flow = None if asked.credit_bytes is None else Flow(grant(asked.credit_bytes))
     session = app.registry.find(asked.session, asked.own_manager)
     if asked.follow:
-        own_session.refuse(app, call, session, "a program cannot follow the session it runs in")
+        input_wait.refuse(app, call, session, "a program cannot follow the session it runs in")
     if call.number in call.flows:
         raise BadInput(f"request number {call.number} is that of a stream which has not ended", code="number-in-use")
     if asked.raw and session.talk is not None:

@@ -10,7 +10,7 @@ from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.protocol import messages
 from orchctl.session import manager, selection
 from orchctl.session.model import Session
-from orchctl.supervisor import own_session
+from orchctl.supervisor import input_wait
 from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.descriptors import close
@@ -81,7 +81,7 @@ async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
 async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None:
     """Answered when it is closed, which is after its last byte is in the log."""
     session = app.registry.find(asked.session, asked.own_manager)
-    own_session.refuse(app, call, session, "a program cannot wait for the session it runs in")
+    input_wait.refuse(app, call, session, "a program cannot wait for the session it runs in")
     while True:
         ticket = session.news.ticket
         if session.closed:

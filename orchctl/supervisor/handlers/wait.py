@@ -9,7 +9,7 @@ from orchctl.errors import BadInput, Conflict, NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session import wait
 from orchctl.session.model import State
-from orchctl.supervisor import own_session
+from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.handlers.exec import no_shell
 from orchctl.supervisor.input_wait import waiting_of
@@ -23,7 +23,7 @@ _LOOKED_AT = {"prompt", "input"}  # who is in front, or sleeps in a read, is no 
 async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None:
     """Answered with the first condition that holds."""
     session = app.registry.find(asked.session, asked.own_manager)
-    own_session.refuse(app, call, session, "a program cannot wait for the session it runs in")
+    input_wait.refuse(app, call, session, "a program cannot wait for the session it runs in")
     _check(session, asked)
     loop = asyncio.get_running_loop()
     size, since, look_s = -1, loop.time(), 0.0
