@@ -9,34 +9,91 @@ import asyncio
 import logging
 import os
 import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
+from orchctl.lazy_dataclass import dataclass
 from orchctl.log.session_files import LeaseStore
 from orchctl.protocol.messages.lease import LeaseNews, LeaseState
 from orchctl.session import lease
 from orchctl.session.lease_state import (
     Attached,
     Change,
+    Grip,
     Held,
     Identity,
     Lease,
     Move,
     Rights,
     Viewer,
+    key_of,
     restored,
     to_record,
 )
 from orchctl.supervisor import failpoints
 from orchctl.supervisor.change import News
 from orchctl.supervisor.clock import boot_s
-from orchctl.supervisor.viewing import View, shown, unix
 
 if TYPE_CHECKING:
     from orchctl.supervisor.events import Teller
     from orchctl.supervisor.session import SupervisedSession
+
+
+NEWS_LIMIT = 64  # for a viewer that does not read; each says all that counts
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """One connection of a viewer, and what it has not been told yet."""
+
+    key: str
+    answers_from: int | None = None  # the byte of the output from which on its terminal answers what is asked in it
+    listening: bool = False
+    pending: deque[LeaseNews] = field(default_factory=lambda: deque(maxlen=NEWS_LIMIT))
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def hear(self, news: LeaseNews) -> None:
+        """To be told."""
+        if self.listening:
+            self.pending.append(news)
+            self.arrived.set()
+
+    async def next(self) -> LeaseNews:
+        """The oldest that was not told yet."""
+        while not self.pending:
+            self.arrived.clear()
+            await self.arrived.wait()
+        return self.pending.popleft()
+
+
+def identity(viewer: str, who: str, terminal: str | None) -> Identity:
+    """Whoever knows a secret."""
+    return Identity(key=key_of(viewer), who=who, terminal=terminal)
+
+
+def shown(held: Held | None, now: float) -> Lease | None:
+    """As everybody sees it."""
+    if held is None:
+        return None
+    return Lease(
+        holder=held.by.name,
+        who=held.by.who,
+        epoch=held.epoch,
+        since=unix(held.since, now),
+        terminal=held.by.terminal,
+        expires_at=None if held.grip is Grip.TYPING else unix(held.until, now),
+        returns_to=held.claims[-1].by.name if held.claims else None,
+        away=held.grip is Grip.AWAY,
+    )
+
+
+def unix(at: float, now: float) -> float:
+    """Seconds since boot as everybody reads them."""
+    return round(time.time() + at - now, 3)
+
 
 log = logging.getLogger(__name__)
 LONGEST_S = 10 * 365 * 86400.0

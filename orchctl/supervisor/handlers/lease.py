@@ -7,9 +7,9 @@ from orchctl.protocol import messages
 from orchctl.session.lease_state import key_of
 from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.lease import View, identity
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
-from orchctl.supervisor.viewing import View, identity
 
 
 async def open_view(app: Supervisor, call: Call, asked: messages.OpenView) -> None:
