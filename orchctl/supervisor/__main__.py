@@ -20,7 +20,7 @@ from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import SessionStore
 from orchctl.pair import process
 from orchctl.paths import Root
-from orchctl.supervisor import failpoints, lifetime, owner, restart
+from orchctl.supervisor import failpoints, lifetime, restart
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.context import Configuration, House
@@ -89,7 +89,7 @@ async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, waiting:
             server.open()
             tasks.create_task(Upkeep(app).run())
             tasks.create_task(lifetime.Idleness(app, server).run())
-            tasks.create_task(owner.watch(app))
+            tasks.create_task(lifetime.watch(app))
             zygote.say("ready")
             waiting.tell()
             log.info("ready with %d live sessions", len(app.registry.live()))

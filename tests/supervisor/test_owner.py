@@ -6,7 +6,7 @@ import asyncio
 
 from orchctl.pair.tree import start_ticks
 from orchctl.session import owner
-from orchctl.supervisor.owner import _end_of
+from orchctl.supervisor.lifetime import _end_of
 from tests.keeper.test_owner import thread  # noqa: F401
 from tests.world import DEADLINE_S
 
