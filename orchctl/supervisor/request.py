@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import field
+from typing import TypeVar
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.protocol import codec, frames
+from orchctl.log.reader import OutputLog
+from orchctl.protocol import codec, frames, messages
+from orchctl.protocol.frames import DATA_LIMIT_BYTES
 from orchctl.protocol.messages import Answer
-from orchctl.supervisor.flow import Flow
+from orchctl.session.stream import Credit
+from orchctl.supervisor.session import SupervisedSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +36,84 @@ class Call:
         self.writer.write(frames.data_head(self.number, offset, len(data), channel) + data)
         del data  # the transport has what is left of it, and readers that do not read are many
         await self.writer.drain()
+
+
+class Flow:
+    """One stream's credit, and waiting for it."""
+
+    def __init__(self, credit: Credit) -> None:
+        self._credit = credit
+        self._more = asyncio.Event()
+
+    async def room(self) -> int:
+        """How many bytes may be sent; waits until there is one."""
+        while not self._credit.left_bytes:
+            self._more.clear()
+            await self._more.wait()
+        return self._credit.left_bytes
+
+    def sent(self, count: int) -> None:
+        """So many bytes are on their way."""
+        self._credit = self._credit.send(count)
+
+    def ack(self, count: int) -> None:
+        """So many have arrived."""
+        self._credit = self._credit.ack(count)
+        self._more.set()
+
+
+PAGE_BYTES = frames.CONTROL_LIMIT_BYTES // 4
+T = TypeVar("T")
+
+
+def pages(values: Iterable[T]) -> list[list[T]]:
+    """The values in order, at least one page; a value that is long has a page of its own."""
+    found, room = [list[T]()], PAGE_BYTES
+    for value in values:
+        size = codec.size_of(value)
+        if size > room and found[-1]:
+            found.append([])
+            room = PAGE_BYTES
+        found[-1].append(value)
+        room -= size
+    return found
+
+
+async def gathered(values: AsyncIterator[T]) -> AsyncIterator[list[T]]:
+    """The same for values that come by and by, of which no more than one page is held."""
+    page, room = list[T](), PAGE_BYTES
+    async for value in values:
+        size = codec.size_of(value)
+        if size > room and page:
+            yield page
+            page, room = [], PAGE_BYTES
+        page.append(value)
+        room -= size
+    if page:
+        yield page
+
+
+async def send_range(
+    call: Call, session: SupervisedSession, log: OutputLog, offset: int, end: int, flow: Flow | None = None
+) -> int:
+    """Everything from `offset` to `end` that is kept, as fast as the reader takes it; where the next byte goes on."""
+    if offset < end:
+        await session.safety.settle(end)
+    while offset < end:
+        session.readers.at(call, offset)
+        room = DATA_LIMIT_BYTES if flow is None else await flow.room()
+        data = log.read(offset, min(DATA_LIMIT_BYTES, room, end - offset))
+        if data:
+            if flow is not None:
+                flow.sent(len(data))
+            sending = call.send_output(offset, data)
+            offset += len(data)
+            del data  # nobody holds it while a reader does not read
+            await sending
+            continue
+        gap = log.gap(offset)
+        if gap is None:
+            break
+        await call.say(messages.StreamGap(first=gap.first, end=gap.end))
+        offset = gap.end
+    return offset

@@ -28,9 +28,8 @@ from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import guarded
 from orchctl.supervisor.descriptors import DescriptorSocket, close
-from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.handlers import HANDLERS
-from orchctl.supervisor.request import Call
+from orchctl.supervisor.request import Call, Flow
 from orchctl.version import VERSION
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.protocol import codec
-from orchctl.supervisor.paging import PAGE_BYTES, pages
+from orchctl.supervisor.request import PAGE_BYTES, pages
 
 lengths = st.integers(0, 200) | st.sampled_from([PAGE_BYTES - 3, PAGE_BYTES - 2, PAGE_BYTES - 1, PAGE_BYTES // 2])
 

@@ -15,8 +15,7 @@ from orchctl.log.disk import RealDisk
 from orchctl.log.reader import OutputLog
 from orchctl.log.sync import Safety
 from orchctl.session import layout
-from orchctl.supervisor.request import Call
-from orchctl.supervisor.sending import send_range
+from orchctl.supervisor.request import Call, send_range
 from orchctl.supervisor.session import SupervisedSession
 
 DATA = b"what a program wrote\n"

@@ -12,8 +12,7 @@ from orchctl.protocol import messages
 from orchctl.session.command import Command, CommandStatus
 from orchctl.session.happening import TurnEnd
 from orchctl.supervisor.agents.conversation import Talk
-from orchctl.supervisor.request import Call
-from orchctl.supervisor.sending import send_range
+from orchctl.supervisor.request import Call, send_range
 from orchctl.supervisor.session import SupervisedSession
 
 if TYPE_CHECKING:

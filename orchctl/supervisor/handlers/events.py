@@ -25,8 +25,7 @@ from orchctl.session.tale_of_agent import of_conversation
 from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import either
-from orchctl.supervisor.paging import gathered
-from orchctl.supervisor.request import Call
+from orchctl.supervisor.request import Call, gathered
 from orchctl.supervisor.session import SupervisedSession
 
 OUTPUT = "output"

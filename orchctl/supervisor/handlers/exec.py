@@ -22,9 +22,7 @@ from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.exec.running import CALLER_GONE_S, Running, WaitNotice, interrupt
-from orchctl.supervisor.paging import pages
-from orchctl.supervisor.request import Call
-from orchctl.supervisor.sending import send_range
+from orchctl.supervisor.request import Call, pages, send_range
 from orchctl.supervisor.session import SupervisedSession
 
 SHOWN_CHARACTERS = 60  # of a command line in a message

@@ -13,10 +13,8 @@ from orchctl.session.search import Screen
 from orchctl.session.stream import grant
 from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.flow import Flow
 from orchctl.supervisor.input_wait import last_input
-from orchctl.supervisor.request import Call
-from orchctl.supervisor.sending import send_range
+from orchctl.supervisor.request import Call, Flow, send_range
 from orchctl.supervisor.session import SupervisedSession
 
 TIMED_BYTES = 1 << 20  # of output between two looks at when it came

@@ -15,8 +15,7 @@ from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.descriptors import close
 from orchctl.supervisor.input_wait import waiting_of, with_waiting
-from orchctl.supervisor.paging import pages
-from orchctl.supervisor.request import Call
+from orchctl.supervisor.request import Call, pages
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.usage import environment_of, measure
 
