@@ -20,16 +20,15 @@ from orchctl.session import environment, manager, run
 from orchctl.session import selection as choosing
 from orchctl.session import selection as selector
 from orchctl.session.model import Selection, Session, State
-from orchctl.supervisor import shell_start
+from orchctl.supervisor import spawn as shell_start
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.sessions import Lives
 from orchctl.supervisor.change import carried_through, guarded
 from orchctl.supervisor.context import House
 from orchctl.supervisor.limits import LimitGuard
-from orchctl.supervisor.salvage import salvaged
 from orchctl.supervisor.server import close, copy
 from orchctl.supervisor.session import SupervisedSession
-from orchctl.supervisor.spawn import checked, start_error, with_stdin
+from orchctl.supervisor.spawn import checked, salvaged, start_error, with_stdin
 from orchctl.supervisor.zygote import ZygoteLink
 
 SLICE = 64  # sessions that are read or taken away between two turns of the event loop

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
+import shutil
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from orchctl.agents import registry
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError
-from orchctl.log.session_files import Spec
+from orchctl.log.disk import REAL
+from orchctl.log.event_reader import EventReader
+from orchctl.log.journal import Record
+from orchctl.log.session_files import SessionStore, Spec
+from orchctl.pair import tree
 from orchctl.paths import repo_of
 from orchctl.protocol.messages import SpawnSession
 from orchctl.session import manager, run, selection
-from orchctl.supervisor import shell_start
+from orchctl.shell import base, detect
 
 LONGEST_S = 10 * 365 * 86400.0
 
@@ -41,7 +48,7 @@ def checked(asked: SpawnSession) -> Spec:
         raise BadInput(f"{asked.stdin!r} is none of open, null and handed", code="bad-stdin")
     if not (0 < asked.cols < 1 << 16 and 0 < asked.rows < 1 << 16):
         raise BadInput(f"a terminal of {asked.cols}x{asked.rows}; 1x1 to 65535x65535", code="bad-size")
-    shell = shell_start.kind(asked)
+    shell = kind(asked)
     return Spec(
         id=asked.session_id,
         name=asked.name,
@@ -96,3 +103,88 @@ def start_error(spec: Spec, step: str, number: int) -> OrchctlError:
     if number == errno.ENOENT:
         return CommandNotFound(f"command not found: {spec.command[0]!r}")
     return CannotExecute(f"cannot execute {spec.command[0]!r}: {reason}")
+
+
+def kind(asked: SpawnSession) -> str | None:
+    """Which shell the command is, if it is nothing but a shell that people and `exec` talk to.
+
+    Without a terminal it has no prompt, and from a stdin that was handed over it reads a script.
+    """
+    if asked.backend != "pty" or asked.stdin == "handed":
+        return None
+    name = base.program(asked.command)
+    path = {**asked.env, **asked.given}.get("PATH")
+    found = os.path.join(asked.cwd, name) if "/" in name else shutil.which(name, path=path)
+    return detect.known(asked.command, os.path.basename(os.path.realpath(found)) if found else None)
+
+
+def equipped(spec: Spec, folder: str) -> tuple[Spec, dict[str, str]]:
+    """The session with the words its shell is started with, and the start-up files to put into `folder`."""
+    if spec.shell is None:
+        return spec, {}
+    kind = detect.named(spec.shell)
+    words = replace(spec, argv=tuple(kind.argv(folder, spec.command)), executable=base.program(spec.command))
+    return words, kind.start_up(spec.nonce, folder, spec.command)
+
+
+def environment(spec: Spec, folder: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The session's environment, which points a shell to its start-up files."""
+    return detect.named(spec.shell).environment(folder, env, spec.command) if spec.shell else dict(env)
+
+
+COLS, ROWS = 80, 24
+EVENTS = "events"
+CREATED_S = 60.0  # a session is created so long before its program starts, at most
+EVENTS_READ = 1000
+
+
+def salvaged(store: SessionStore, session: str) -> Spec | None:
+    """A spec made from the journals; None where not even a start is on record, or for a conversation with an agent."""
+    starts = [one for one in store.read_journal(session).records if one.get("type") == "started"]
+    if not starts or starts[-1].get("session", session) != session:
+        return None
+    began_at = float(starts[0].get("time", 0.0))
+    told = _created(f"{store.state_dir}/{EVENTS}", session, began_at)
+    if str(told.get("backend", "pty")) in registry.names():
+        return None
+    seen = _program(starts[-1])
+    return Spec(
+        id=session,
+        command=tuple(map(str, told.get("command") or seen.get("command", ()))),
+        cwd=str(told.get("cwd") or seen.get("cwd", "/")),
+        cols=COLS,
+        rows=ROWS,
+        created_at=float(told.get("time", began_at)),
+        name=told.get("name"),
+        backend=str(told.get("backend") or seen.get("backend", "pty")),
+        managed_by=str(told.get("managed_by", "user")),
+    )
+
+
+def _created(events: str, session: str, started_at: float) -> Record:
+    """The event that told of its creation; empty where that is gone or damaged."""
+    with contextlib.suppress(OSError):
+        reader = EventReader(REAL, events)
+        for event in reader.read(reader.seq_at(started_at - CREATED_S), EVENTS_READ):
+            if event.get("session") == session and event.get("state") == "idle":
+                return event
+    return {}
+
+
+def _program(started: Record) -> dict[str, Any]:
+    """What the kernel tells of the program, if it still runs."""
+    pid, ticks = started.get("pid"), started.get("ticks")
+    if not isinstance(pid, int) or not ticks or tree.start_ticks(pid) != ticks:
+        return {}
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")[:-1]
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            terminal = int(file.read().rpartition(b")")[2].split()[4])
+        return {
+            "command": [os.fsdecode(word) for word in words],
+            "cwd": os.readlink(f"/proc/{pid}/cwd"),
+            "backend": "pty" if terminal else "pipe",
+        }
+    except (OSError, ValueError, IndexError):
+        return {}
