@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.supervisor.pair import PairLink
-from orchctl.supervisor.readers import Readers
+from orchctl.supervisor.pair import PairLink, Readers
 
 PROPERTY = settings(deadline=None, max_examples=150)
 STEP = 100
