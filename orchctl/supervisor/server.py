@@ -15,44 +15,22 @@ import socket
 import struct
 import time
 
-from orchctl.errors import Internal, LimitReached, NotPermitted, OrchctlError, PeerBroke, SupervisorUnreachable
+from orchctl.errors import (
+    Internal,
+    LimitReached,
+    NotPermitted,
+    OrchctlError,
+    PeerBroke,
+    SupervisorUnreachable,
+)
 from orchctl.protocol import codec, frames, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import guarded
+from orchctl.supervisor.descriptors import DescriptorSocket, close
 from orchctl.supervisor.handlers import HANDLERS
 from orchctl.supervisor.request import Call, Flow
 from orchctl.version import VERSION
-
-
-class DescriptorSocket(socket.socket):
-    """A connection to a client; whoever reads it gets the bytes alone."""
-
-    def __init__(self, accepted: socket.socket) -> None:
-        super().__init__(fileno=accepted.detach())
-        self.descriptors: list[int] = []
-
-    def recv(self, bufsize: int, flags: int = 0) -> bytes:
-        """As any socket's."""
-        data, found, _, _ = socket.recv_fds(self, bufsize, 1, flags)
-        if found:
-            close(*self.descriptors)
-            self.descriptors[:] = found
-            os.set_inheritable(found[0], False)
-        return data
-
-
-def copy(descriptor: int | None) -> int | None:
-    """Another of the same, for somebody who closes it."""
-    return None if descriptor is None else os.dup(descriptor)
-
-
-def close(*descriptors: int | None) -> None:
-    """Nobody wants them any more."""
-    for fd in descriptors:
-        if fd is not None:
-            os.close(fd)
-
 
 log = logging.getLogger(__name__)
 HELLO_S = 5.0
