@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from orchctl.cli.interrupts import PassOn, end_by_signal
+from orchctl.cli.interrupts import PassOn, end_by_signal, exit_code
 from orchctl.cli.options import clock
 from orchctl.cli.output import PREFIXES, paint
 from orchctl.client.output import write_all
 from orchctl.client.several import Reader
-from orchctl.session.model import EndReason, Session
+from orchctl.session.model import Session
 from orchctl.session.stream import Chunk, Gap
 from orchctl.terminal.views import RawView, SafeView, TextView, View
 
@@ -93,17 +93,6 @@ def stay(client: Client, session: str, *, visible: bool) -> tuple[Session, int]:
     if interrupts.happened and ended.signal == signal.SIGINT:
         end_by_signal(signal.SIGINT)
     return ended, exit_code(ended)
-
-
-def exit_code(ended: Session) -> int:
-    """The program's own, as a shell would say it; a lost session has none and is our trouble."""
-    if ended.end_reason in (EndReason.TIMEOUT, EndReason.IDLE_TIMEOUT):
-        sys.stderr.write(f"orchctl: session {ended.id} was ended: {ended.end_reason}\n")
-        return 124
-    if ended.end_reason is EndReason.LOST or ended.exit_status is None:
-        sys.stderr.write(f"orchctl: session {ended.id} is lost: nobody can tell how it ended\n")
-        return 125
-    return ended.exit_status
 
 
 LINE_LIMIT = 1 << 16  # a longer line is shown in parts

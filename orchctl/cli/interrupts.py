@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from orchctl.cli.follow import exit_code
 from orchctl.cli.output import Form
 from orchctl.client.exec import CommandStream
 from orchctl.errors import BadInput, OrchctlError, PeerBroke
 from orchctl.session.command import CommandWait
+from orchctl.session.model import EndReason, Session
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
@@ -220,3 +220,14 @@ def _quoted(text: str, width: int) -> str:
     quoted = repr(text)
     limit = min(TEXT_SHOWN, max(TEXT_LEAST, width))
     return quoted if len(quoted) <= limit else f"{quoted[: limit - 2]}…{quoted[0]}"
+
+
+def exit_code(ended: Session) -> int:
+    """The program's own, as a shell would say it; a lost session has none and is our trouble."""
+    if ended.end_reason in (EndReason.TIMEOUT, EndReason.IDLE_TIMEOUT):
+        sys.stderr.write(f"orchctl: session {ended.id} was ended: {ended.end_reason}\n")
+        return 124
+    if ended.end_reason is EndReason.LOST or ended.exit_status is None:
+        sys.stderr.write(f"orchctl: session {ended.id} is lost: nobody can tell how it ended\n")
+        return 125
+    return ended.exit_status

@@ -17,9 +17,8 @@ import time
 from collections.abc import Callable
 
 from orchctl.log.disk import REAL
-from orchctl.log.retention import Holds
 from orchctl.log.time_index import Clockwork
-from orchctl.log.writer import SegmentWriter
+from orchctl.log.writer import Holds, SegmentWriter
 from orchctl.pair import child, kill, look, spec, wire
 from orchctl.pair import shared as pair
 from orchctl.pair.connections import Audience, hello, received

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.log.retention import HOLD_ON_S, Holds
+from orchctl.log.writer import HOLD_ON_S, Holds
 
 PROPERTY = settings(deadline=None, max_examples=100)
 

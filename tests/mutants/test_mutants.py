@@ -184,7 +184,7 @@ def test_a_file_that_is_renamed_is_no_line(project: Path) -> None:
 
 def test_the_daemons_of_a_clone_run_its_own_code_and_are_ended_with_it(short: Path) -> None:
     clone = Clone(ROOT, str(short / "0"))
-    assert clone.origin("orchctl.supervisor.__main__").startswith(f"{clone.tree}/orchctl/")
+    assert clone.origin("orchctl.supervisor.main").startswith(f"{clone.tree}/orchctl/")
     (Path(clone.tree) / "orchctl/version.py").write_text('VERSION = "99.9"\n')
     orchctl, env = (
         f"{short}/0/venv/bin/orchctl",

@@ -9,7 +9,8 @@ import click
 
 from orchctl.cli import output
 from orchctl.cli.app import App, end_with_reader, pass_app
-from orchctl.cli.follow import choose_view, exit_code, say_gap, show, show_with_times
+from orchctl.cli.follow import choose_view, say_gap, show, show_with_times
+from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.client.output import write_all

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchctl.cli.app import DURATION, App, parse_duration, pass_app
-from orchctl.cli.follow import exit_code
+from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms, plain_text, show_text
 from orchctl.client.waiting import check_conditions
