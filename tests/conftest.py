@@ -77,13 +77,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = terminalreporter.stats
     for line in needs.summary(map(_reason, reports.get("skipped", []))):
         terminalreporter.write_line(line)
-    seconds, ran = Counter[str](), Counter[str]()
+    seconds: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
     for report in (one for kind in ("passed", "failed", "error", "") for one in reports.get(kind, [])):
         part = "/".join(report.nodeid.partition("::")[0].split("/")[:2])
-        seconds[part] += report.duration
-        ran[part] += report.when == "call"
+        seconds[part] += int(1000 * getattr(report, "duration", 0.0))  # none where a file could not be collected
+        ran[part] += getattr(report, "when", "") == "call"
     for part, spent in seconds.most_common():
-        terminalreporter.write_line(f"{spent:7.0f} s  {ran[part]:5d} ran  {part}")
+        terminalreporter.write_line(f"{spent / 1000:7.0f} s  {ran[part]:5d} ran  {part}")
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from pathlib import Path
 
 TOP = Path(__file__).parent.parent
 PACKAGE = TOP / "orchctl"
-MOST_MODULES = 398
-MOST_IN_CIRCLES = 24
+MOST_MODULES = 296
+MOST_IN_CIRCLES = 27
 SMALL_LINES = 50
-MOST_SMALL = 85
+MOST_SMALL = 29
 
 
 def _modules() -> dict[str, Path]:

@@ -9,8 +9,8 @@ from orchctl.errors import LimitReached
 from orchctl.log.session_files import Spec
 from orchctl.session import limits
 from orchctl.session.limits import IDLE, TIME
+from orchctl.supervisor.archive import Archive
 from orchctl.supervisor.context import House
-from orchctl.supervisor.registry import Archive
 from orchctl.supervisor.session import SupervisedSession
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.reader import OutputLog
@@ -13,7 +13,9 @@ from orchctl.protocol import codec, frames, messages
 from orchctl.protocol.frames import DATA_LIMIT_BYTES
 from orchctl.protocol.messages import Answer
 from orchctl.session.stream import Credit
-from orchctl.supervisor.session import SupervisedSession
+
+if TYPE_CHECKING:
+    from orchctl.supervisor.session import SupervisedSession
 
 
 @dataclass(frozen=True, slots=True)

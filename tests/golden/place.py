@@ -37,8 +37,8 @@ if "orchctl.supervisor" in sys.orig_argv:
     from orchctl.log import event_journal
     event_journal.EventStore.__init__.__kwdefaults__["segment_bytes"] = 24 << 10
 elif "orchctl.pair" in sys.orig_argv:
-    from orchctl.pair import stderr_log
-    stderr_log.LIMIT_BYTES = 1 << 10
+    from orchctl.pair import output
+    output.LIMIT_BYTES = 1 << 10
 """
 
 
