@@ -1,4 +1,4 @@
-# bash completion for orchctl; made by 'python -m orchctl.cli.pages', not by hand
+# bash completion for orchctl; made by 'python -m tests.generate', not by hand
 
 # what there is to the command $1
 _orchctl_about() {

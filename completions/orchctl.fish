@@ -1,4 +1,4 @@
-# fish completion for orchctl; made by 'python -m orchctl.cli.pages', not by hand
+# fish completion for orchctl; made by 'python -m tests.generate', not by hand
 
 # whether commands follow
 function __orchctl_group

@@ -23,7 +23,7 @@ import orchctl.cli
 import orchctl.client
 from orchctl.cli.main import main
 
-NOT_NEEDED = ("orchctl.cli.pages.__main__", "orchctl.client.aio", "orchctl.client.pexpect")
+NOT_NEEDED = ("orchctl.client.aio", "orchctl.client.pexpect")
 
 
 def preload() -> None:

@@ -15,7 +15,7 @@ import orchctl
 from orchctl import errors
 from orchctl.client.connection import ConnectionLost
 from orchctl.client.start import NotRunning
-from tests.public_api import PINNED, described
+from tests.generate.public_api import PINNED, described
 from tests.world import World
 
 PROGRAM = """
@@ -53,7 +53,7 @@ SEEN = [
 
 
 def test_what_is_public_is_as_it_is_written_down() -> None:
-    assert described() == PINNED.read_text(), "if it is meant, 'python -m tests.public_api' writes it down"
+    assert described() == PINNED.read_text(), "if it is meant, 'python -m tests.generate' writes it down"
 
 
 def test_every_public_name_is_there_and_nothing_else_is_made_up() -> None:

@@ -121,7 +121,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "Look for what could go wrong here."),
     "supervisor": ("supervisor", "Start, stop and look at the supervisor."),
     "completion": ("completion", "Print a completion script for a shell."),
-    "schema": ("completion", "Print the JSON Schema of what orchctl prints."),
+    "schema": ("schema", "Print the JSON Schema of what orchctl prints."),
 }
 ALIASES = {"ls": "list", "ps": "list", "show": "info"}
 PASS_THROUGH = 125  # our own trouble in commands that give a program's exit code

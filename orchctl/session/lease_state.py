@@ -1,9 +1,11 @@
-"""Who may type into a session, as everybody sees it."""
+"""A lease: who may type as everybody sees it, and as the rules see it (who holds it, who waits, what is kept). Pure.
+
+Times of the rules are seconds since boot: no clock that somebody sets makes a lease longer or shorter.
+"""
 
 from __future__ import annotations
 
 import enum
-import hashlib
 import re
 from dataclasses import replace
 from typing import Any
@@ -143,6 +145,8 @@ def key_of(secret: str) -> str:
     """What stands for a viewer's secret wherever it is compared, kept or shown."""
     if not _SECRET.fullmatch(secret):
         raise BadInput("a viewer's token is 32 hexadecimal digits", code="bad-viewer")
+    import hashlib  # by few commands only
+
     return hashlib.blake2b(secret.encode("ascii"), digest_size=16).hexdigest()
 
 

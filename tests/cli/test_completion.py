@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 from orchctl.cli.main import ALIASES, COMMANDS
-from orchctl.cli.pages.tree import SIGNALS, tree
 from tests.cli.prompt import SCRIPTS, Prompt, prompt
 from tests.cli.test_imports import HEAVY
 from tests.cli.test_imports import _imported as imported
+from tests.generate.tree import SIGNALS, tree
 from tests.needs import COMPLETION, each, needs
 from tests.test_build import TOP
 from tests.world import World, processes_of
@@ -196,7 +196,7 @@ def test_completing_imports_just_what_it_needs(world: World) -> None:
     assert {name for name in ours if name.startswith(("commands", "pages"))} == {"commands", "commands.completion"}
     assert "orchctl.client.client" in found
     script = imported(world, "completion", "bash")
-    assert not {name for name in script if name.startswith(("orchctl.client.client", "orchctl.cli.pages.manual"))}
+    assert not {name for name in script if name.startswith(("orchctl.client.client", "orchctl.cli.complete."))}
 
 
 def test_every_signal_that_is_offered_is_one(world: World) -> None:

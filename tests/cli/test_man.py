@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from orchctl.cli.main import ALIASES, COMMANDS
-from orchctl.cli.pages import roff
-from orchctl.cli.pages.__main__ import pages, write
-from orchctl.cli.pages.manual import exit_status, take_apart
-from orchctl.cli.pages.overview import ENVIRONMENT
-from orchctl.cli.pages.tree import Node, tree
+from tests.generate import roff
+from tests.generate.manual import exit_status, take_apart
+from tests.generate.overview import ENVIRONMENT
+from tests.generate.pages import pages, write
+from tests.generate.tree import Node, tree
 from tests.needs import needs
 from tests.test_build import TOP
 
 MAN = sorted((TOP / "man").iterdir())
-COMMAND = "python -m orchctl.cli.pages"
+COMMAND = "python -m tests.generate"
 ROOT = tree()
 _INTERNAL = {"ORCHCTL_FAILPOINTS"}  # for our own tests
 # still to be written; nothing may come to these

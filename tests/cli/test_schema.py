@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 import orchctl.session
-from orchctl.cli.pages.tree import tree
 from orchctl.cli.schema import document
 from orchctl.cli.shapes import SHAPES
 from orchctl.session.tale import Tale
+from tests.generate.tree import tree
 from tests.world import World
 
 # printed in another form, which has a shape of its own: `result` and `tail`

@@ -14,14 +14,14 @@ from orchctl.protocol import frames as framing
 from orchctl.protocol.codec import Hello
 from orchctl.session.run import TRANSITIONS
 from orchctl.supervisor import server
-from tests import protocol_doc
-from tests.protocol_doc import ANSWERED_BY, ANSWERS, DOCUMENT, REQUESTS
+from tests.generate import protocol_doc
+from tests.generate.protocol_doc import ANSWERED_BY, ANSWERS, DOCUMENT, REQUESTS
 
 TEXT = DOCUMENT.read_text()
 
 
 def test_the_tables_are_those_of_the_code() -> None:
-    assert protocol_doc.document(TEXT) == TEXT, "run 'python -m tests.protocol_doc'"
+    assert protocol_doc.document(TEXT) == TEXT, "run 'python -m tests.generate'"
 
 
 @pytest.mark.parametrize("kind", [*REQUESTS, *ANSWERS], ids=lambda kind: kind.kind)

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import os
 import signal
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from orchctl.cli.commands.completion import SCRIPTS
 from orchctl.version import VERSION
 from tests.upgrade import wheel
 from tests.upgrade.installation import UpgradedWorld
@@ -113,3 +115,9 @@ def _stage(work: Work, before: Answers, step: str) -> Answers:
     check_all(before, now)
     work.go_on(step)
     return now
+
+
+def test_a_wheel_has_the_scripts_that_completion_prints(present: Path) -> None:
+    with zipfile.ZipFile(present) as archive:
+        for name in SCRIPTS.values():
+            assert archive.read(f"orchctl/cli/scripts/{name}") == (wheel.TOP / "completions" / name).read_bytes()

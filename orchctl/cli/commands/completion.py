@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+import os
 
 import click
 
 from orchctl.cli.complete import KINDS
 from orchctl.cli.output import Form, forms
-from orchctl.cli.schema import document
-from orchctl.cli.shapes import SHAPES
 from orchctl.client.output import write_all
+from orchctl.errors import Internal
 
-if TYPE_CHECKING:
-    from orchctl.cli.pages.tree import Node
-
-
-SHELLS = ("bash", "zsh", "fish")
+SCRIPTS = {"bash": "orchctl.bash", "zsh": "_orchctl", "fish": "orchctl.fish"}
+_CLI = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# where the package has them, and where a checkout does
+_FOLDERS = (f"{_CLI}/scripts", f"{os.path.dirname(os.path.dirname(_CLI))}/completions")
 
 
 @click.command("completion")
 @click.option("--candidates", "kind", type=click.Choice(KINDS), hidden=True, help="What the scripts ask for.")
 @click.option("--word", default="", hidden=True, help="What is typed of it already.")
-@click.argument("shell", type=click.Choice(SHELLS), required=False, metavar="bash|zsh|fish")
+@click.argument("shell", type=click.Choice(list(SCRIPTS)), required=False, metavar="bash|zsh|fish")
 @forms
 def completion_command(shell: str | None, kind: str | None, word: str, form: Form) -> None:
     """Print the completion script for a shell.
@@ -44,18 +41,19 @@ def completion_command(shell: str | None, kind: str | None, word: str, form: For
         return
     if shell is None:
         raise click.UsageError("Say for which shell: bash, zsh or fish.")
-    from orchctl.cli.pages.tree import tree
-
-    text = script(shell, tree())
+    text = script(shell)
     form.one({"shell": shell, "script": text}, lambda: write_all(1, text.encode()))
 
 
-def script(shell: str, root: Node) -> str:
-    """The script for one shell."""
-    from importlib import import_module
-
-    made: str = import_module(f"orchctl.cli.pages.{shell}").script(root)
-    return made
+def script(shell: str) -> str:
+    """The script for one shell, as it was made from the commands of this version."""
+    for folder in _FOLDERS:
+        try:
+            with open(f"{folder}/{SCRIPTS[shell]}", encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            continue
+    raise Internal(f"this installation has no completion script for {shell}")
 
 
 def _offer(kind: str, word: str) -> None:
@@ -67,23 +65,3 @@ def _offer(kind: str, word: str) -> None:
         write_all(1, lines.encode(errors="replace"))
     except Exception:  # noqa: BLE001 - a word at somebody's prompt would be worse than no answer
         return
-
-
-@click.command("schema")
-@click.argument("name", type=click.Choice(list(SHAPES)), required=False, metavar="[NAME]")
-@forms
-def schema_command(name: str | None, form: Form) -> None:
-    """Print the JSON Schema (draft 2020-12) of what orchctl prints with --json: of NAME, or of everything.
-
-    Without NAME it is one document whose $defs has them all. Fields may be added in later versions; those
-    that are there stay as they are.
-
-    \b
-    orchctl schema
-    orchctl schema session > session.schema.json
-
-    \b
-    Exit codes: 0; 2 usage, such as a name that is none.
-    """
-    made = document(name)
-    form.one(made, lambda: write_all(1, json.dumps(made, indent=2).encode() + b"\n"))

@@ -1,13 +1,12 @@
-"""`python -m orchctl.cli.pages [FOLDER]`: write completions/ and man/ anew, below FOLDER or here."""
+"""The files of completions/ and man/, made from the commands."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from orchctl.cli.pages import bash, fish, zsh
-from orchctl.cli.pages.manual import manual
-from orchctl.cli.pages.tree import tree
+from tests.generate import bash, fish, zsh
+from tests.generate.manual import manual
+from tests.generate.tree import tree
 
 
 def pages() -> dict[str, str]:
@@ -33,8 +32,3 @@ def write(top: Path) -> list[Path]:
             path.write_text(text, encoding="utf-8")
             changed.append(path)
     return changed
-
-
-if __name__ == "__main__":
-    for one in write(Path(*sys.argv[1:2])):
-        sys.stdout.write(f"{one}\n")

@@ -1,4 +1,4 @@
-"""The public library as plain text, compared with `public_api.txt`: `python -m tests.public_api` writes that file.
+"""The public library as plain text, compared with tests/public_api.txt.
 
 A line that goes or changes is a break for somebody's program; a new one is a promise. Both are looked at in review.
 """
@@ -17,7 +17,7 @@ import orchctl
 from orchctl.errors import OrchctlError
 
 MADE_BY_USERS = ("Client", "AsyncClient")
-PINNED = Path(__file__).with_suffix(".txt")
+PINNED = Path(__file__).parent.parent / "public_api.txt"
 
 
 def described() -> str:
@@ -103,7 +103,3 @@ def _module(name: str, module: ModuleType) -> Iterator[str]:
     for one, kind in sorted(vars(module).items()):
         if isinstance(kind, type) and issubclass(kind, OrchctlError):
             yield f"    class {one}({kind.__bases__[0].__name__}): code {kind.code!r}, exit status {kind.exit_status}"
-
-
-if __name__ == "__main__":
-    PINNED.write_text(described())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchctl.cli.main import COMMANDS
-from orchctl.cli.pages import roff
+from tests.generate import roff
 
 _WHAT = (
     "orchctl runs programs in terminals of their own, called sessions, that go on when whoever started them is gone. "

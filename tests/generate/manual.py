@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from orchctl.cli.pages import overview, roff
-from orchctl.cli.pages.tree import Argument, Node, Option
 from orchctl.lazy_dataclass import dataclass
 from orchctl.version import VERSION
+from tests.generate import overview, roff
+from tests.generate.tree import Argument, Node, Option
 
 DATE = "2026-11-17"  # when these pages took their form; fixed, so that the same commands give the same bytes
 _CODES = re.compile(r"(\d+(?:, \d+)*)(?:,? (.*))?", re.DOTALL)
@@ -54,7 +54,7 @@ def page(node: Node) -> str:
     about, parts = take_apart(node.text), node.nodes
     helps = [take_apart(below.text) for below in parts]
     lines = [
-        ".\\\" made by 'python -m orchctl.cli.pages', not by hand",
+        ".\\\" made by 'python -m tests.generate', not by hand",
         roff.title(f"orchctl-{node.name}", DATE, f"orchctl {VERSION}"),
         roff.section("NAME"),
         f"{roff.escape('orchctl-' + node.name)} \\- {roff.escape(_lowered(node.line))}",
@@ -155,7 +155,7 @@ def _see_also(node: Node) -> Iterator[str]:
 def _overview(root: Node) -> str:
     about = take_apart(root.text)
     lines = [
-        ".\\\" made by 'python -m orchctl.cli.pages', not by hand",
+        ".\\\" made by 'python -m tests.generate', not by hand",
         roff.title("orchctl", DATE, f"orchctl {VERSION}"),
         roff.section("NAME"),
         f"orchctl \\- {roff.escape(_lowered(root.line))}",

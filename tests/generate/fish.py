@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchctl.cli.main import ALIASES
-from orchctl.cli.pages.tree import Argument, Node, Option, Value
+from tests.generate.tree import Argument, Node, Option, Value
 
-_HEAD = r"""# fish completion for orchctl; made by 'python -m orchctl.cli.pages', not by hand
+_HEAD = r"""# fish completion for orchctl; made by 'python -m tests.generate', not by hand
 
 """
 _WALK = r"""

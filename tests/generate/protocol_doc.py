@@ -1,4 +1,4 @@
-"""Makes the tables of docs/PROTOCOL.md from the code: `python -m tests.protocol_doc` writes what has changed."""
+"""The tables of docs/PROTOCOL.md, made from the code."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 from orchctl.protocol import frames, messages
 from orchctl.protocol.codec import Hello
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "PROTOCOL.md"
-BEGIN = "<!-- made by python -m tests.protocol_doc; not to be edited -->\n"
+DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "PROTOCOL.md"
+BEGIN = "<!-- made by python -m tests.generate; not to be edited -->\n"
 END = "<!-- end of what is made -->\n"
 REQUESTS: tuple[type[Any], ...] = typing.get_args(messages.Request)
 ANSWERS: tuple[type[Any], ...] = typing.get_args(messages.Answer)
@@ -156,15 +156,3 @@ def document(text: str) -> str:
     """The document with the tables as they should be."""
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}\n{tables()}\n{END}{rest.partition(END)[2]}"
-
-
-def main() -> None:
-    """Write it if it is not as it should be."""
-    text = DOCUMENT.read_text()
-    if document(text) != text:
-        DOCUMENT.write_text(document(text))
-        print(DOCUMENT)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchctl.cli.pages.tree import Argument, Node, Option, Value
+from tests.generate.tree import Argument, Node, Option, Value
 
 _HEAD = r"""#compdef orchctl
-# zsh completion for orchctl; made by 'python -m orchctl.cli.pages', not by hand
+# zsh completion for orchctl; made by 'python -m tests.generate', not by hand
 
 # sessions and managers: orchctl tells them and never starts anything for it
 _orchctl_candidates() {

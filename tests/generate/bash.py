@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchctl.cli.main import ALIASES
-from orchctl.cli.pages.tree import Argument, Node, Value
+from tests.generate.tree import Argument, Node, Value
 
-_HEAD = r"""# bash completion for orchctl; made by 'python -m orchctl.cli.pages', not by hand
+_HEAD = r"""# bash completion for orchctl; made by 'python -m tests.generate', not by hand
 
 """
 _TAIL = r"""
