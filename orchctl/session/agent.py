@@ -8,8 +8,6 @@ from dataclasses import field
 
 from orchctl.lazy_dataclass import dataclass
 
-HARNESSES = ("acp", "claude", "codex", "opencode")  # what `spawn -b` takes beside `pty` and `pipe`
-
 
 class Permission(enum.StrEnum):
     """What is done when an agent asks whether it may do something. The host replies; a backend only asks."""

@@ -343,7 +343,7 @@ class Registry:
             return None
 
     def _create(self, asked: SpawnSession) -> SupervisedSession:
-        agent, server_env = self.lives.checked(asked) if asked.backend in registry.names() else (None, {})
+        agent, server_env = self.lives.checked(asked) if registry.is_agent(asked.backend) else (None, {})
         intent = replace(checked(asked), ring_bytes=self._house.config.session_bytes, agent=agent)
         spec = self._limits.apply(intent)
         if asked.name is not None:

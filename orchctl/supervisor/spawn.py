@@ -39,7 +39,7 @@ def checked(asked: SpawnSession) -> Spec:
     given = (*asked.given, *asked.given.values())
     if any("\0" in word for word in (*asked.command, asked.cwd, *given)):
         raise BadInput("a NUL byte in the command, the directory or the environment")
-    if asked.backend not in ("pty", "pipe", *registry.names()):
+    if asked.backend not in ("pty", "pipe") and not registry.is_agent(asked.backend):
         raise BadInput(f"there is no backend {asked.backend!r}", code="bad-backend")
     for seconds in (asked.timeout_s, asked.idle_s):
         if seconds is not None and not 0 < seconds <= LONGEST_S:
@@ -53,7 +53,7 @@ def checked(asked: SpawnSession) -> Spec:
         id=asked.session_id,
         name=asked.name,
         managed_by=asked.managed_by,
-        command=(asked.backend,) if asked.backend in registry.names() else asked.command,
+        command=(asked.backend,) if registry.is_agent(asked.backend) else asked.command,
         cwd=asked.cwd,
         cols=asked.cols,
         rows=asked.rows,
@@ -80,7 +80,7 @@ async def with_stdin(
     asked: SpawnSession, handed: int | None, zygote_can: Callable[[str], Awaitable[bool]]
 ) -> SpawnSession:
     """The same, if it can be done; a zygote of an older version starts programs as that version did."""
-    if asked.stdin == "handed" and asked.backend in registry.names():
+    if asked.stdin == "handed" and registry.is_agent(asked.backend):
         raise BadInput("an agent reads no stdin; 'exec' says to it what comes on stdin", code="bad-stdin")
     if asked.stdin == "handed" and handed is None:
         raise BadInput("the stdin to be handed over did not come with the request", code="bad-stdin")
@@ -145,7 +145,7 @@ def salvaged(store: SessionStore, session: str) -> Spec | None:
         return None
     began_at = float(starts[0].get("time", 0.0))
     told = _created(f"{store.state_dir}/{EVENTS}", session, began_at)
-    if str(told.get("backend", "pty")) in registry.names():
+    if registry.is_agent(str(told.get("backend", "pty"))):
         return None
     seen = _program(starts[-1])
     return Spec(

@@ -238,8 +238,8 @@ def test_agents_are_found_and_one_that_hangs_keeps_nobody_waiting(world: World) 
     visit = Visit(world, PATH=f"{folder}:{world.env['PATH']}")
     assert visit.one("harness", "ok")["what"] == f"{folder}/opencode, version 1.2.3-beta"
     assert [one["what"] for one in visit.of("harness", "warning")] == [
-        f"{folder}/codex does not say its version",
         f"{folder}/claude does not say its version",
+        f"{folder}/codex does not say its version",
     ]
     until(lambda: processes_of(world.folder) == [])
     none = Visit(world, PATH="/usr/bin:/bin").of("harness", "note")

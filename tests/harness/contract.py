@@ -354,7 +354,7 @@ class Contract:
         stage.spawn()
         stage.says(stage.kit.say("before"))
         server = stage.server()
-        stage.world.ok("supervisor", "restart")
+        stage.kit.restart(stage.world)
         assert "prompt number 2" in stage.says(stage.kit.recall())
         assert stage.server() == server
 

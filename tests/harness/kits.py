@@ -72,6 +72,10 @@ class Kit:
         """One after another."""
         return "\n".join(prompts)
 
+    def restart(self, world: World) -> None:
+        """Have the supervisor replaced by the version that the command line has."""
+        world.ok("supervisor", "restart")
+
     def prepare(self, world: World) -> None:
         """Before anything is started there."""
         os.makedirs(world.state, mode=0o700, exist_ok=True)

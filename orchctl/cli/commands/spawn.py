@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import click
 
+from orchctl import extras
 from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, give_up_stdin, labels, pass_app
 from orchctl.cli.follow import stay
 from orchctl.cli.interrupts import own_size, work_in
@@ -14,10 +15,22 @@ from orchctl.cli.main import leading_options
 from orchctl.cli.output import Form, forms
 from orchctl.client.inherited import in_ci
 from orchctl.errors import OrchctlError
-from orchctl.session.agent import HARNESSES
 
-BACKENDS = ("pty", "pipe", *HARNESSES)
+PROGRAMS = ("pty", "pipe")
 PERMISSIONS = ("ask", "allow", "deny")
+
+
+class Backend(click.Choice[str]):
+    """Programs on a terminal or on pipes, and agents; those of other packages are looked for when a word is unknown."""
+
+    def __init__(self) -> None:
+        super().__init__((*PROGRAMS, *extras.agents_inside()))
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is."""
+        if value not in self.choices and value in extras.agents_outside():
+            return value
+        return super().convert(value, param, ctx)
 
 
 class SpawnCommand(click.Command):
@@ -35,7 +48,7 @@ class SpawnCommand(click.Command):
 @click.command("spawn", cls=SpawnCommand, context_settings={"allow_interspersed_args": False, "max_content_width": 100})
 @click.option("--name", metavar="NAME", help="A name for it, unique among live sessions.")
 @click.option("-m", "--manager", metavar="MANAGER", help="Who manages it; ':name' adds a segment to the caller's own.")
-@click.option("-b", "--backend", type=click.Choice(BACKENDS), help="A terminal (the default), pipes, or an agent.")
+@click.option("-b", "--backend", type=Backend(), help="A terminal (the default), pipes, or an agent.")
 @click.option("--prompt", metavar="TEXT", help="Said to the agent at once.")
 @click.option("--model", metavar="MODEL", help="The agent's model.")
 @click.option("--profile", metavar="NAME", help="How the agent's harness is run: [profiles.NAME] in config.toml.")
@@ -108,7 +121,7 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
     0 when it was detached from.
     """
     wait, follow, attach, shell = given["wait"], given["follow"], given["attach"], given["shell"]
-    agent = given["backend"] in HARNESSES or given["profile"] is not None
+    agent = given["backend"] not in (None, *PROGRAMS) or given["profile"] is not None
     _check(command, given, agent=agent)
     if attach:
         given["size"] = own_size()
@@ -171,7 +184,7 @@ def _check(command: tuple[str, ...], given: dict[str, Any], *, agent: bool) -> N
         raise click.UsageError("--shell and COMMAND exclude each other.")
     for name in () if agent else ("prompt", "model", "permission", "resume"):
         if given[name] is not None:
-            raise click.UsageError(f"--{name} is for an agent: -b {'|'.join(HARNESSES)} or --profile.")
+            raise click.UsageError(f"--{name} is for an agent: -b {'|'.join(extras.agents_inside())} or --profile.")
     if given["if_exists"] != "error" and given["name"] is None:
         raise click.UsageError("--if-exists needs a --name.")
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from orchctl import extras
+from orchctl.agents import registry
 from orchctl.client.doctor.check import Case, Finding, note, ok, problem, run, warning
 from orchctl.shell import detect
 
 SHELLS, HARNESS, EXTRAS = "shells", "harness", "extras"
 ALL_SHELLS = ("bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "busybox")
-HARNESSES = {"opencode": "opencode-ai", "codex": "@openai/codex", "claude": "@anthropic-ai/claude-code"}  # npm's names
+_INSTALL = re.compile(r"'(npm install [^']+)'")
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
@@ -41,15 +42,18 @@ def check_shells(case: Case) -> Iterator[Finding]:
 
 
 def check_harnesses(case: Case) -> Iterator[Finding]:
-    """Which agents are installed; asked for their versions all at once."""
-    paths = {name: shutil.which(name, path=case.environ.get("PATH")) for name in HARNESSES}
+    """Which agents are installed; asked for their versions all at once. One that only a profile names is left out."""
+    commands = {name: found[1] for name in registry.shown() if (found := _INSTALL.search(registry.find(name).install))}
+    paths = {name: shutil.which(name, path=case.environ.get("PATH")) for name in commands}
     with ThreadPoolExecutor(len(paths)) as pool:
         said = dict(
             zip(paths, pool.map(lambda path: run([path, "--version"]) if path else None, paths.values()), strict=True)
         )
+    for name, what in registry.broken().items():
+        yield warning(HARNESS, what, f"reinstall or remove the package that brings {name}")
     for name, path in paths.items():
         if path is None:
-            yield note(HARNESS, f"{name} is not installed", f"npm install -g {HARNESSES[name]}")
+            yield note(HARNESS, f"{name} is not installed", commands[name])
         elif said[name] is None:
             yield warning(HARNESS, f"{path} does not say its version", f"{path} --version")
         else:

@@ -45,7 +45,7 @@ async def reply(app: Supervisor, call: Call, asked: messages.ReplyTo) -> None:
 async def list_harnesses(app: Supervisor, call: Call, asked: messages.ListHarnesses) -> None:
     """Each is asked for its version. One that is not installed is left out where a profile says where it is."""
     profiles = app.house.config.profiles
-    plain = [profiles.get(name) or Profile(name=name, harness=name) for name in registry.SHOWN]
+    plain = [profiles.get(name) or Profile(name=name, harness=name) for name in registry.shown()]
     wanted = [*plain, *(one for one in profiles.values() if one not in plain)]
     every = await asyncio.gather(*(_status(app, profile, asked.path) for profile in wanted))
     served = {one.harness for one in every if one.name != one.harness}

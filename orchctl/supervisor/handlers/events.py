@@ -29,7 +29,6 @@ from orchctl.supervisor.request import Call, gathered
 from orchctl.supervisor.session import SupervisedSession
 
 OUTPUT = "output"
-AGENTS = frozenset(registry.names())
 TEXT_BYTES = 1 << 14  # of a conversation's text in one event
 _PLACES = ("offset", "end_offset", "start_offset")  # where an event says how far the output was
 Event = dict[str, Any]
@@ -102,7 +101,8 @@ class OutputEvents:
 
     def _tells(self, about: Event) -> bool:
         """Whether the output of that session is wanted."""
-        return (self._terminals or about.get("backend") in AGENTS) and self._wanted({**about, "type": OUTPUT})
+        told = self._terminals or registry.is_agent(str(about.get("backend")))
+        return told and self._wanted({**about, "type": OUTPUT})
 
     def _hold(self, session: SupervisedSession, event: Event | None) -> None:
         session_id = session.spec.id

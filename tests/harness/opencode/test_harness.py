@@ -10,7 +10,6 @@ import pytest
 from orchctl.agents import registry
 from orchctl.agents.interface import Opening, Profile
 from orchctl.errors import BadInput
-from orchctl.session.agent import HARNESSES
 
 
 def profile(**more: Any) -> Profile:
@@ -23,7 +22,7 @@ OPENING = Opening(session="s1", cwd="/")
 
 
 def test_it_is_offered() -> None:
-    assert "opencode" in HARNESSES
+    assert "opencode" in registry.shown()
     assert OPENCODE.shared
     assert not OPENCODE.speaks_on_stdout
 
