@@ -6,7 +6,7 @@ import json
 import os
 import resource
 
-from orchctl.standing import differences, of_this_process
+from orchctl.procfs import differences, security_context
 from tests.world import World
 
 
@@ -18,7 +18,7 @@ def test_only_what_both_know_and_have_otherwise_differs() -> None:
 
 
 def test_this_process_has_limits_groups_and_namespaces() -> None:
-    found = of_this_process()
+    found = security_context()
     assert found["groups"] == " ".join(map(str, sorted(os.getgroups())))
     assert found["mnt namespace"].isdigit()
     assert "hard limit nofile" in found

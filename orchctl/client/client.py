@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from orchctl import standing
+from orchctl import procfs
 from orchctl.client import start
 from orchctl.client.agents import Agents
 from orchctl.client.connection import Connection, ConnectionLost
@@ -139,7 +139,7 @@ class Client(Places, Supervising, Gathering, Looking, Inputs, Leasing, Agents):
             labels=dict(labels or {}),
             if_exists=if_exists,
             remove=remove,
-            standing=standing.of_this_process(),
+            standing=procfs.security_context(),
             echo=echo,
             profile=profile,
             model=model,

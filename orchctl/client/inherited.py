@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Literal, Protocol
 
+from orchctl import procfs
 from orchctl.errors import BadInput
 from orchctl.paths import Root
 
@@ -40,10 +41,9 @@ def terminal_viewer() -> str:
     same device is not taken for it.
     """
     try:
-        session, device = _stat("self")[3:5]
-        ticks = _stat(str(int(session)))[19]
-        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
-            boot = file.read().strip()
+        session, device = procfs.stat("self")[procfs.SESSION : procfs.TERMINAL + 1]
+        ticks = procfs.stat(int(session))[procfs.STARTED]
+        boot = procfs.boot_id().encode("ascii")
     except (OSError, ValueError, IndexError):
         return ""
     if device == b"0":
@@ -51,12 +51,6 @@ def terminal_viewer() -> str:
     import hashlib
 
     return hashlib.blake2b(b"/".join((b"terminal", boot, device, session, ticks)), digest_size=16).hexdigest()
-
-
-def _stat(process: str) -> list[bytes]:
-    """Of /proc/PID/stat, from the state on."""
-    with open(f"/proc/{process}/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()
 
 
 def umask() -> int:
@@ -89,16 +83,15 @@ def start_ticks(pid: int) -> int:
     try:
         held = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                state, *rest = file.read().rpartition(b")")[2].split()
+            fields = procfs.stat(pid)
         finally:
             if held is not None:
                 os.close(held)
     except (OSError, OverflowError):
-        state, rest = b"Z", []
-    if state in (b"Z", b"X"):
+        fields = []
+    if not fields or fields[procfs.STATE] in (b"Z", b"X"):
         raise BadInput(f"there is no process {pid} to be bound to", code="no-such-process")
-    return int(rest[18])
+    return int(fields[procfs.STARTED])
 
 
 def default_shell(root: Root) -> str:

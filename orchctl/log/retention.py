@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
+from orchctl import procfs
 from orchctl.errors import PeerBroke
 from orchctl.log import journal, segments, time_index
 from orchctl.log.disk import REAL, Disk
@@ -111,13 +112,5 @@ def _lives(store: SessionStore, session: str) -> bool:
     for record in store.read_journal(session).records:
         run.apply(record)
         ticks = record.get("ticks") if record.get("type") == "started" else ticks
-    return run.state not in (State.IDLE, State.CLOSED) and _is_there(run.pid, ticks)
-
-
-def _is_there(pid: int | None, ticks: object) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            found = int(file.read().rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return False
-    return not ticks or found == ticks
+    found = procfs.start_ticks(run.pid)
+    return run.state not in (State.IDLE, State.CLOSED) and found > 0 and (not ticks or found == ticks)

@@ -7,7 +7,7 @@ from dataclasses import field
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.paths import Root
-from orchctl.standing import of_this_process
+from orchctl.procfs import security_context
 from orchctl.supervisor.context import House
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.screen import Screening
@@ -26,4 +26,4 @@ class Supervisor:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     restarting: asyncio.Lock = field(default_factory=asyncio.Lock)
     screening: Screening = field(default_factory=Screening)
-    standing: dict[str, str] = field(default_factory=of_this_process)  # what every session has, whoever asks
+    standing: dict[str, str] = field(default_factory=security_context)  # what every session has, whoever asks

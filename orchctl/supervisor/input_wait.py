@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from orchctl.errors import Conflict
+from orchctl.procfs import descends_from, told_below
 from orchctl.session import environment
 from orchctl.session.model import Session, Waiting
 from orchctl.session.wait import Sight, decide
-from orchctl.supervisor.ancestry import descends_from, told_below
 from orchctl.supervisor.registry import Registry
 from orchctl.supervisor.session import SupervisedSession
 

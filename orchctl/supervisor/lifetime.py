@@ -14,6 +14,7 @@ import logging
 import os
 import time
 
+from orchctl import procfs
 from orchctl.pair.daemon import NO_PROCESS
 from orchctl.paths import Root
 from orchctl.session import environment, layout, owner
@@ -131,15 +132,9 @@ async def _end_of(found: owner.Owner) -> None:
         raise
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     try:
-        if _ticks(found.pid) == found.ticks:  # else its number is somebody else's by now
+        if procfs.start_ticks(found.pid) == found.ticks:  # else its number is somebody else's by now
             loop.add_reader(pidfd, ended.set)
             await ended.wait()
     finally:
         loop.remove_reader(pidfd)
         os.close(pidfd)
-
-
-def _ticks(pid: int) -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
-        return int(file.read().rpartition(b")")[2].split()[19])
-    return 0

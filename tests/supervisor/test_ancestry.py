@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchctl.supervisor.ancestry import descends_from, told_below
+from orchctl.procfs import descends_from, told_below
 
 _NEST = 'echo $$; [ "$1" = 0 ] || { "$0" -c "$2" "$0" $(($1 - 1)) "$2"; exit; }; read -r _'
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orchctl import standing
+from orchctl import procfs
 from orchctl.client.aio.agents import AsyncAgents
 from orchctl.client.aio.asking import AsyncAsking
 from orchctl.client.aio.connection import AsyncConnection
@@ -103,7 +103,7 @@ class AsyncClient(
             labels=dict(labels or {}),
             if_exists=if_exists,
             remove=remove,
-            standing=standing.of_this_process(),
+            standing=procfs.security_context(),
             echo=echo,
             profile=profile,
             model=model,

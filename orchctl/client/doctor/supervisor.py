@@ -10,6 +10,7 @@ import struct
 import time
 from collections.abc import Iterator
 
+from orchctl import procfs
 from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
 from orchctl.errors import OrchctlError, PeerBroke
 from orchctl.paths import Root, socket_address
@@ -71,7 +72,7 @@ def check_zygotes(case: Case) -> Iterator[Finding]:
     current = case.status.zygote if case.status is not None else None
     for pid in _zygotes(case.root.path):
         if pid != current and case.status is not None:
-            gone = _link(f"/proc/{pid}/exe").endswith(" (deleted)")
+            gone = procfs.link(f"/proc/{pid}/exe").endswith(" (deleted)")
             which = "an earlier version's, whose Python is gone from the disk" if gone else "an earlier supervisor's"
             yield note(ZYGOTES, f"zygote {pid} is {which}; it ends with the last session that it started")
 
@@ -197,12 +198,12 @@ def _held(path: str) -> bool:
 def _holders(path: str) -> list[int]:
     """Who has the file open."""
     found = []
-    for pid in _pids():
+    for pid in procfs.pids():
         try:
             fds = os.listdir(f"/proc/{pid}/fd")
         except OSError:
             continue
-        if pid != os.getpid() and any(_link(f"/proc/{pid}/fd/{fd}") == path for fd in fds):
+        if pid != os.getpid() and any(procfs.link(f"/proc/{pid}/fd/{fd}") == path for fd in fds):
             found.append(pid)
     return found
 
@@ -218,35 +219,15 @@ def _supervisors(root: str) -> list[int]:
 
 def _ours(root: str) -> Iterator[tuple[int, str, list[bytes]]]:
     """Pid, name and command line of whatever was started for this state directory."""
-    for pid in _pids():
-        try:
-            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-                name = file.read().strip()
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-        except OSError:
-            continue
+    for pid in procfs.pids():
+        words = procfs.command_line(pid)
         if os.fsencode(root) in words:
-            yield pid, name, words
-
-
-def _pids() -> list[int]:
-    return sorted(int(name) for name in os.listdir("/proc") if name.isdigit())
-
-
-def _link(path: str) -> str:
-    try:
-        return os.readlink(path)
-    except OSError:
-        return ""
+            yield pid, procfs.name(pid), words
 
 
 def _state(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0].decode()
-    except (OSError, IndexError):
-        return ""
+    fields = procfs.stat(pid)
+    return fields[procfs.STATE].decode() if fields else ""
 
 
 def _by(pids: list[int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from orchctl import standing
+from orchctl import procfs
 from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.protocol import messages
 from orchctl.session import manager, selection
@@ -29,7 +29,7 @@ async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> No
         session = await app.registry.spawn(asked, stdin)
     finally:
         close(stdin)
-    warnings = tuple(standing.differences(asked.standing, app.standing))
+    warnings = tuple(procfs.differences(asked.standing, app.standing))
     if session.talk is not None:
         warnings += app.registry.lives.warnings(session.talk)
         if asked.prompt is not None:
