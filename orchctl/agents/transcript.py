@@ -1,4 +1,4 @@
-"""From happenings to the readable transcript, and to what is worth a record. Pure.
+"""From what an agent says to the readable transcript, and to what is worth a record.
 
 Text goes to the transcript and is in no journal. Pieces of reasoning, and of what a tool has printed so far, are
 gathered until something else happens, because one record for each would be thousands.

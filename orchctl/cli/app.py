@@ -1,4 +1,7 @@
-"""What all commands share: the client, arguments with units, errors on stderr."""
+"""What all commands share: the client, arguments with units, errors on stderr, and the standard streams.
+
+Streams that are closed, full or gone are met here once, so that no command has to.
+"""
 
 from __future__ import annotations
 

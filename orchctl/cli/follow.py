@@ -1,4 +1,4 @@
-"""Showing a session's output as it comes, and staying with it to its end."""
+"""Showing a session's output as it comes, with the session's name in front of lines where several are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Ctrl-C while we stay with a program: the first is the program's, a second within two seconds is ours."""
+"""A command in the foreground: Ctrl-C, the exit code it passes on, and the line it shows while it waits.
+
+The first Ctrl-C is the program's, a second within two seconds is ours. A line of waiting is shown on a terminal alone,
+and is gone when the command begins.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SESSIONS on the command line: several words, or what sessions have in common; and what these words mean."""
+"""What options take: SESSIONS and selectors, points in time, and words that belong to a command to be run."""
 
 from __future__ import annotations
 

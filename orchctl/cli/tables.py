@@ -1,4 +1,4 @@
-"""Sessions as people see them in tables: columns, ages, sizes, colours of states."""
+"""Tables for people: sessions, matches of a search, and tables that are drawn again when something changes."""
 
 from __future__ import annotations
 

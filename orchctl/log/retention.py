@@ -1,4 +1,8 @@
-"""Retention: what ended sessions and output take, who still reads, and what may go."""
+"""Retention: when a session ended and what its output takes, what is used in all, and dropping output.
+
+What goes is written down before it goes. The ring of a live session is the mover's (`writer.py`); whole sessions and
+totals are the supervisor's (`supervisor/prune.py`), by what is here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Session directories: the intent before the fork, the pair's journal after it."""
+"""The files of a session: the intent before the fork, the pair's journal after it, lease and conversation.
+
+One writer each: the supervisor writes `spec.json`, `lease.jnl` and `harness.jnl`, the pair writes `run.jnl`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Offset ↔ time: the records beside a segment, and the search in them. Pure.
+"""Offset ↔ time: the records beside a segment, their writer in the mover, and the search in them.
 
-A record says that the byte at an offset came at a time. Between two records nothing is known but the order.
+A record says that the byte at an offset came at a time. Between two records nothing is known but the order. Records are
+written lazily, at most every so often, and can be lost: a reader then knows the time less exactly.
 """
 
 from __future__ import annotations

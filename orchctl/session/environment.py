@@ -1,4 +1,7 @@
-"""The environment a session's program gets: the asking client's, fit for a terminal of its own."""
+"""The environment a session's program gets, and what the environment of a caller says about where it runs. Pure.
+
+A session gets the asking client's variables, fit for a terminal of its own; a CI job is known by the variables it sets.
+"""
 
 from __future__ import annotations
 

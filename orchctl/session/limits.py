@@ -1,4 +1,7 @@
-"""Limits as they are set: for any manager, for some by name, and for all together. None is no limit."""
+"""Limits: as they are set for any manager, for some by name and for all together, and whether one is reached. Pure.
+
+None is no limit. What is used is counted elsewhere; a rule here says which limit a spawn would pass.
+"""
 
 from __future__ import annotations
 

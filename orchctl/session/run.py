@@ -1,4 +1,8 @@
-"""The life of one run as a table. A pair that is not in it is a bug, never a shrug."""
+"""One attempt of a session: its states as a table, how it ends, and whether another one follows. Pure.
+
+A pair of state and input that is not in the table is a bug, never a shrug. `Run` is folded from the records of
+`run.jnl`; the restart policy says when the next attempt begins.
+"""
 
 from __future__ import annotations
 

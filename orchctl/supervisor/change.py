@@ -1,4 +1,7 @@
-"""Waking whoever waits for a change."""
+"""Waking those who wait for a change, and running tasks whose faults must not take others down.
+
+Take the token before you look, and wait for it after: then no change is missed in between.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What all sessions share: where they are kept, how, and who tells of them."""
+"""What all sessions share: the store, the settings, the event journal and the clock.
+
+Settings are looked at whenever they are asked for, and read again when the file has changed. A running supervisor
+deletes by them, so a file that is half written or wrong changes nothing: the settings before it stay in force.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request under way: its number, and the way back to whoever asked."""
+"""One request under way and its answers: in pages, no faster than the reader acknowledges, each byte of a log once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pending`, `approve`, `deny` and `answer`: what agents ask, and the replies."""
+"""`pending`, `approve`, `deny`, `answer` and `harness list`: what agents ask, the replies, and which there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`audit`: who did what, and whether the journal that says so is what it was."""
+"""`audit` and `verify`: who did what, and whether the journal and every other file are what they were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`list` and `info`."""
+"""`list`, `info` and `top`: sessions in a table, one in full, and what they use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check has to say, and what it may look at."""
+"""What a check of doctor says (a finding), what it may look at (a case), and running a helper program for it."""
 
 from __future__ import annotations
 

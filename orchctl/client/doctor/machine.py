@@ -1,4 +1,4 @@
-"""The machine: its kernel, what it lets a process have, its terminals, and the user's locale."""
+"""The machine: its kernel, disk space, what it lets a process have, its terminals, and the user's locale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor itself: who it is, and how it ends."""
+"""Requests about the supervisor itself: status, end, restart, and pruning what is kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to a live session from outside: a signal, another size, a pause."""
+"""Requests that act on what runs: signals, sizes, pauses, restarts and kills."""
 
 from __future__ import annotations
 

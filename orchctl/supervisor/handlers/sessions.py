@@ -1,4 +1,4 @@
-"""Sessions: start, list, look at, wait for."""
+"""Requests about sessions: start, list, look at, rename and label."""
 
 from __future__ import annotations
 
