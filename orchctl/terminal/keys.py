@@ -1,4 +1,4 @@
-"""What comes from a person's terminal, told apart: keys, and what the terminal reports by itself. Pure.
+"""Keys: what comes from a person's terminal, told apart; the keys that detach; keys by name as bytes. Pure.
 
 An answer to a program's question, the news that a window has the focus, or a mouse that moves is nothing that
 somebody typed: it must not take the right to type from anybody.
@@ -239,3 +239,60 @@ def _of_number(number: int, modifier: int) -> int:
     if held == 0:
         return number
     return ord(chr(number).upper()) & 0x1F if number >= 0x40 else -1
+
+
+_NAMED = {
+    "enter": b"\r",
+    "return": b"\r",
+    "tab": b"\t",
+    "btab": b"\x1b[Z",
+    "escape": b"\x1b",
+    "esc": b"\x1b",
+    "space": b" ",
+    "backspace": b"\x7f",
+    "bspace": b"\x7f",
+    "delete": b"\x1b[3~",
+    "insert": b"\x1b[2~",
+    "up": b"\x1b[A",
+    "down": b"\x1b[B",
+    "right": b"\x1b[C",
+    "left": b"\x1b[D",
+    "home": b"\x1b[H",
+    "end": b"\x1b[F",
+    "pageup": b"\x1b[5~",
+    "pgup": b"\x1b[5~",
+    "pagedown": b"\x1b[6~",
+    "pgdn": b"\x1b[6~",
+    "f1": b"\x1bOP",
+    "f2": b"\x1bOQ",
+    "f3": b"\x1bOR",
+    "f4": b"\x1bOS",
+} | {
+    f"f{number}": b"\x1b[%d~" % code
+    for number, code in zip(range(5, 13), (15, 17, 18, 19, 20, 21, 23, 24), strict=True)
+}
+_CONTROL = {"space": 0, "@": 0, "[": 27, "\\": 28, "]": 29, "^": 30, "_": 31, "?": 127}
+
+
+def key_bytes(name: str) -> bytes | None:
+    """What a terminal sends for the key of that name; None if there is none."""
+    if len(name) == 1:
+        return name.encode("utf-8", "surrogateescape")
+    if name.lower() in _NAMED:
+        return _NAMED[name.lower()]
+    prefix, dash, rest = name[:1], name[1:2], name[2:]
+    if dash != "-" or not rest:
+        return None
+    if prefix in ("C", "c", "^"):
+        return _control(rest)
+    if prefix in ("M", "m", "A", "a"):
+        inner = key_bytes(rest)
+        return None if inner is None else b"\x1b" + inner
+    return None
+
+
+def _control(rest: str) -> bytes | None:
+    if len(rest) == 1 and rest.isascii() and rest.isalpha():
+        return bytes([ord(rest.lower()) & 0x1F])
+    code = _CONTROL.get(rest.lower())
+    return None if code is None else bytes([code])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.cli.keys import key_bytes
+from orchctl.terminal.keys import key_bytes
 from tests.world import World
 
 

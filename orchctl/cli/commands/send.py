@@ -10,16 +10,33 @@ from typing import TYPE_CHECKING
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.keys import Key
 from orchctl.cli.options import lease_option, lease_wait_option
 from orchctl.cli.output import Form, forms
 from orchctl.session.stream import Chunk
+from orchctl.terminal.keys import key_bytes
 
 if TYPE_CHECKING:
     from orchctl.client.client import Client
 
 LOOKED_AT = 1 << 20  # bytes of the log in which the program's word about pastes is looked for
 _PASTE_MODE = re.compile(rb"\x1b\[\?2004([hl])")
+
+
+class Key(click.ParamType[bytes]):
+    """The name of a key."""
+
+    name = "key"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
+        """What a terminal sends for it."""
+        found = value if isinstance(value, bytes) else key_bytes(str(value))
+        if found is None:
+            self.fail(
+                f"{value!r} is not a key such as C-c, M-x, Enter, Tab, Escape, Up, PageDown, F5 or a single character",
+                param,
+                ctx,
+            )
+        return found
 
 
 @click.command("send", context_settings={"allow_interspersed_args": True, "max_content_width": 100})
