@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from orchctl.agents.interface import Host, Opening, Prompt, Reply
 from orchctl.agents.opencode.http import Door, NoAnswer, Patience, understood
-from orchctl.agents.opencode.link import Line
+from orchctl.agents.opencode.link import Line, Streams
 from orchctl.agents.opencode.session import Asking, Rooms
-from orchctl.agents.opencode.streams import Streams
 from orchctl.agents.opencode.translate import Translator
 
 log = logging.getLogger(__name__)

@@ -12,9 +12,8 @@ from typing import Any
 from orchctl.agents.interface import Opening, Prompt, Reply
 from orchctl.agents.opencode import plugin, records, requests
 from orchctl.agents.opencode.http import Answer, NoAnswer
-from orchctl.agents.opencode.link import Line
+from orchctl.agents.opencode.link import Line, Streams
 from orchctl.agents.opencode.records import message_id, part_id, time_after
-from orchctl.agents.opencode.streams import Streams
 from orchctl.session.happening import Need
 
 METADATA = "orchctl"  # under which a conversation bears our id
