@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from orchctl.client.workers import Worker
 from orchctl.errors import Internal
 from orchctl.plain import to_plain
-from orchctl.search.frames import Decoder
+from orchctl.search.lines import Decoder
 from orchctl.session.model import Session
 from orchctl.session.search import Count, Line, Search
 from orchctl.session.stream import Gap

@@ -13,7 +13,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import SessionStore
 from orchctl.log.time_index import Timeline
 from orchctl.plain import from_plain
-from orchctl.search import frames
+from orchctl.search import lines
 from orchctl.search.lines import LineSearch
 from orchctl.search.pattern import Find, Needle
 from orchctl.session.search import Count, Line, Search
@@ -167,8 +167,8 @@ class _Out:
         self._bytes = 0
         self._flushed_at = 0.0
 
-    def say(self, session: int, finding: frames.Finding) -> None:
-        data = frames.encode(session, finding)
+    def say(self, session: int, finding: lines.Finding) -> None:
+        data = lines.encode(session, finding)
         self._held.append(data)
         self._bytes += len(data)
         if self._bytes > HELD_BYTES or time.monotonic() - self._flushed_at > HELD_S:

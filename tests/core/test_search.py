@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchctl.search import lines as searching
-from orchctl.search.frames import Decoder, encode
-from orchctl.search.lines import LineSearch
+from orchctl.search.lines import Decoder, LineSearch, encode
 from orchctl.search.pattern import Needle
 from orchctl.session.search import Count, Line, Search
 from orchctl.session.stream import Chunk, Gap

@@ -17,7 +17,7 @@ from orchctl.client.workers import READ_BYTES, command_line
 from orchctl.errors import Conflict, Internal, from_wire
 from orchctl.paths import Root
 from orchctl.plain import from_plain
-from orchctl.search.frames import Decoder
+from orchctl.search.lines import Decoder
 from orchctl.search.pattern import compiled
 from orchctl.session.model import Selection, Session
 from orchctl.session.search import Screen, Search, Size
