@@ -28,9 +28,9 @@ def environment() -> dict[str, str]:
 
 def in_ci() -> bool:
     """Whether this process runs in a continuous-integration job."""
-    from orchctl.session import environment as ci
+    from orchctl.session.environment import runs_in
 
-    return ci.runs_in(os.environ)
+    return runs_in(os.environ)
 
 
 def terminal_viewer() -> str:

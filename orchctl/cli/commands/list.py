@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchctl.cli import output as colour
 from orchctl.cli import tables
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.options import sessions_argument
-from orchctl.cli.output import Form, aligned, forms
+from orchctl.cli.output import Form, aligned, forms, is_terminal, on_stdout, paint
+from orchctl.cli.output import width as terminal_width
 from orchctl.session.model import Selection, Session
 from orchctl.terminal.views import one_line
 
@@ -80,14 +80,14 @@ def _sessions(
 
 
 def _lines(app: App, sessions: Sequence[Session], group_by: str | None) -> list[str]:
-    painted = colour.on_stdout(app.colour)
-    width = colour.width()
+    painted = on_stdout(app.colour)
+    width = terminal_width()
     if group_by is None:
         return tables.show_sessions(sessions, colour=painted, width=width)
     name_of = GROUPS[group_by]
     lines: list[str] = []
     for name, members in itertools.groupby(sorted(sessions, key=name_of), key=name_of):
-        lines += [*([""] if lines else []), colour.paint(one_line(name), 1, on=painted)]
+        lines += [*([""] if lines else []), paint(one_line(name), 1, on=painted)]
         lines += [f"  {line}" for line in tables.show_sessions(list(members), colour=painted, width=width - 2)]
     return lines
 
@@ -212,7 +212,7 @@ def top_command(app: App, selection: Selection, once: bool, form: Form) -> None:
             found = [(one, _share(one, before, now)) for one in client.select(chosen, usage=True) if one.is_alive]
             return sorted(found, key=lambda pair: (-pair[1], -(pair[0].cpu or 0.0)))
 
-        if colour.is_terminal(1) and form.words and not once:
+        if is_terminal(1) and form.words and not once:
             from orchctl.cli.tables import repaint
 
             repaint(lambda: _lines_top(look()))
@@ -232,7 +232,7 @@ def _share(session: Session, before: dict[str, tuple[float, float]], now: float)
 
 
 def _lines_top(found: Sequence[tuple[Session, float]]) -> list[str]:
-    return aligned(HEAD, [_row(session, share) for session, share in found], width=colour.width())
+    return aligned(HEAD, [_row(session, share) for session, share in found], width=terminal_width())
 
 
 def _row(session: Session, share: float) -> list[str]:

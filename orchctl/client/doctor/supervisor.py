@@ -15,7 +15,7 @@ from orchctl.client.doctor.check import Case, Finding, command, note, ok, proble
 from orchctl.errors import OrchctlError, PeerBroke
 from orchctl.paths import Root, socket_address
 from orchctl.protocol import codec, messages
-from orchctl.protocol import frames as framing
+from orchctl.protocol.frames import Decoder, Frame
 from orchctl.session.model import SupervisorStatus
 from orchctl.version import VERSION
 
@@ -108,10 +108,10 @@ def _talk(case: Case, connection: socket.socket) -> Iterator[Finding]:
 
 def _asked(connection: socket.socket) -> tuple[codec.Hello, SupervisorStatus | None]:
     """Its greeting, and what it says of itself; an error that it sends instead is raised."""
-    decoder, frames = framing.Decoder(), list[framing.Frame]()
+    decoder, frames = Decoder(), list[Frame]()
     end = time.monotonic() + ANSWER_S
 
-    def following() -> framing.Frame:
+    def following() -> Frame:
         while not frames:
             connection.settimeout(max(0.001, end - time.monotonic()))
             data = connection.recv(1 << 16)
