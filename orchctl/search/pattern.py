@@ -181,7 +181,6 @@ _RULES: dict[Any, Callable[[Any, Any], Node]] = {
 
 
 Find = Callable[[bytes, bytes, int, int], int]  # as bytes.find
-_NEWLINE_PATTERN, _RETURN_PATTERN = 10, 13
 OFTEN_BYTES = 256  # a text that is found once in fewer bytes than that chooses nothing
 SAMPLE_BYTES = 1 << 13  # of a block, to tell whether it is
 
@@ -229,7 +228,7 @@ class Needle:
             self._prepare(data)
         while start < end:
             at = self._candidate(data, start, end)
-            if at < 0 or (at == end and data[end - 1] == _NEWLINE_PATTERN):
+            if at < 0 or (at == end and data[end - 1] == _NEWLINE):
                 return None
             begin, stop = data.rfind(b"\n", start, at) + 1 or start, _end_of_line(data, at, end)
             if self.matches(self.text(data, begin, stop)):
@@ -243,7 +242,7 @@ class Needle:
 
     def text(self, data: bytes, start: int, end: int) -> bytes:
         """A line of a block; `end` is at its newline, or where the block ends."""
-        if self._returns and end > start and data[end - 1] == _RETURN_PATTERN and data[end : end + 1] == b"\n":
+        if self._returns and end > start and data[end - 1] == _RETURN and data[end : end + 1] == b"\n":
             end -= 1
         return data[start:end]
 

@@ -131,10 +131,10 @@ def list_command(app: App, form: Form) -> None:
     with app.client() as client:
         found = client.harnesses()
     head = ["PROFILE", "HARNESS", "VERSION", "TESTED", "SERVERS", "SESSIONS", "LEFT", "PROGRAM"]
-    form.several(found, lambda: table(head, [_line_harness(one) for one in found]), key="name")
+    form.several(found, lambda: table(head, [_harness_line(one) for one in found]), key="name")
 
 
-def _line_harness(one: HarnessStatus) -> list[str]:
+def _harness_line(one: HarnessStatus) -> list[str]:
     version = one.version or "-" if one.installed else "not installed"
     mark = "" if one.is_tested or not one.installed else " (untested)"
     sessions = sum(len(server.sessions) for server in one.servers)

@@ -165,7 +165,7 @@ def verify_command(sessions: tuple[str, ...], form: Form) -> int:
             if summary is None:
                 findings.append(line)
                 if form.words:
-                    click.echo(_shown_verify(line))
+                    click.echo(_shown_finding(line))
     if summary is None:
         raise Internal("the check broke off before its end", code="verify-failed")
     words = "sessions: {sessions}, bytes of output: {bytes}, findings: {findings}".format(**summary)
@@ -191,7 +191,7 @@ def _lines(root: Root, ids: list[str]) -> Iterator[Line]:
         raise Internal(f"the check ended with {child.returncode}: {last}", code="verify-failed")
 
 
-def _shown_verify(finding: Line) -> str:
+def _shown_finding(finding: Line) -> str:
     session = (finding["session"] or "-")[:8]
     return one_line(f"{session:<8} {finding['kind']} {finding['path']}: {finding['detail']}")
 

@@ -215,12 +215,12 @@ def top_command(app: App, selection: Selection, once: bool, form: Form) -> None:
         if is_terminal(1) and form.words and not once:
             from orchctl.cli.tables import repaint
 
-            repaint(lambda: _lines_top(look()))
+            repaint(lambda: _use_lines(look()))
             return
         if look():
             time.sleep(APART_S)
         found = look()
-    form.several([one for one, _ in found], lambda: tables.echo_lines(_lines_top(found) if found else []))
+    form.several([one for one, _ in found], lambda: tables.echo_lines(_use_lines(found) if found else []))
 
 
 def _share(session: Session, before: dict[str, tuple[float, float]], now: float) -> float:
@@ -231,7 +231,7 @@ def _share(session: Session, before: dict[str, tuple[float, float]], now: float)
     return 100.0 * max(0.0, cpu - then) / (now - at) if now > at else 0.0
 
 
-def _lines_top(found: Sequence[tuple[Session, float]]) -> list[str]:
+def _use_lines(found: Sequence[tuple[Session, float]]) -> list[str]:
     return aligned(HEAD, [_row(session, share) for session, share in found], width=terminal_width())
 
 
