@@ -13,12 +13,15 @@ import functools
 import glob
 import os
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pytest
 from _pytest.mark.structures import ParameterSet
+
+from orchctl.pair import exit_status
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "orchctl", "harnesses")
 COMPLETION = "/usr/share/bash-completion/bash_completion"
@@ -68,6 +71,16 @@ def _may_unshare() -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
+def kernel_tells_ends() -> bool:
+    """Whether a held descriptor tells how a process ended that somebody else has reaped."""
+    with subprocess.Popen(["true"]) as program:
+        pidfd = os.pidfd_open(program.pid)
+    try:
+        return exit_status.of_reaped(pidfd) == 0
+    finally:
+        os.close(pidfd)
+
+
 _AS_ROOT = "run the tests as root"
 NEEDS: dict[str, Need] = {
     **{
@@ -87,6 +100,7 @@ NEEDS: dict[str, Need] = {
     "gcc": _program("gcc", "gcc libc6-dev"),
     "bash-completion": Need("bash-completion", "apt-get install bash-completion", lambda: os.path.exists(COMPLETION)),
     "root": Need("root", _AS_ROOT, _root),
+    "exit-info": Need("a kernel that tells the ends of reaped processes", "use Linux 6.15 or later", kernel_tells_ends),
     "namespaces": Need("root in a system that lets it mount and unshare", _AS_ROOT, _may_unshare),
 }
 

@@ -3,7 +3,7 @@ starts a new mover when one dies, and kills the whole tree when asked.
 
 It ends when nothing of the session is left, and that is proven: no child, by the kernel's own word. When a
 keeper is killed, its mover takes its place. It is not the program's parent then: how the program ended comes
-from the zygote, which inherits the program, or nobody knows.
+from the zygote, which inherits the program, or from the kernel; see `exit_status.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import socket
 import time
 
-from orchctl.pair import exec_pipes, input_wait, kill, tree, wire
+from orchctl.pair import exec_pipes, exit_status, input_wait, kill, tree, wire
 from orchctl.pair import shared as pair
 from orchctl.pair.kill import Killing, open_process
 from orchctl.pair.shared import Pair
@@ -221,6 +221,8 @@ class Keeper:
             self._status = self._pair.orphans_status()
             if self._status is None and time.monotonic() < self._ended_at + ORPHAN_S:
                 return
+            if self._status is None:  # nobody reaps it
+                self._status = exit_status.of_zombie(self._pair.child, self._pair.ticks)
         self._recorded = True
         if self._status is None:
             self._record("lost", offset=offset)
@@ -228,15 +230,17 @@ class Keeper:
             self._record("exit", status=self._status, offset=offset, open=still_open)
 
     def _reap(self) -> None:
+        """The program's status is on record before the kernel forgets it: this process may die before the exit is."""
         with contextlib.suppress(ChildProcessError):
-            while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    return
-                if pid == self._pair.child:
-                    self._status = os.waitstatus_to_exitcode(status)
+            while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                pid = ended.si_pid
+                if pid == self._pair.child and self._pair.parent:
+                    exited = ended.si_code == os.CLD_EXITED
+                    self._status = ended.si_status if exited else -ended.si_status
+                    self._pair.record("status", status=self._status)
                     self._ended()
-                elif pid == self._mover:
+                os.waitpid(pid, 0)
+                if pid == self._mover:
                     self._mover_ended()
 
     def _mover_ended(self) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchctl.log import journal
+from orchctl.log.journal import Record
+from orchctl.pair import exit_status
 from orchctl.pair.daemon_io import bind_again, identity
 from orchctl.pair.input_queue import Inputs
 from orchctl.pair.typed import Typed
@@ -154,23 +156,25 @@ class Pair:
 
     def end_is_recorded(self) -> bool:
         """Whether some keeper wrote down how the program ended."""
-        try:
-            with open(f"{self.folder}/{layout.JOURNAL}", "rb") as file:
-                records = journal.decode(file.read()).records
-        except OSError:
-            return False
+        records = self._records(layout.JOURNAL)
         starts = [at for at, record in enumerate(records) if record["type"] == "started"]
         return any(record["type"] in ("exit", "lost") for record in records[starts[-1] if starts else 0 :])
 
     def orphans_status(self) -> int | None:
-        """How the program ended, if it became the zygote's child when its keeper died, and the zygote lived."""
+        """How the program ended whose keeper is gone: by the keeper's word, the zygote's, or the kernel's."""
+        status = exit_status.journalled(self._records(layout.JOURNAL))
+        if status is None:
+            records = self._records(f"../../{layout.ORPHANS}")
+            own = [one for one in records if (one.get("pid"), one.get("ticks")) == (self.child, self.ticks)]
+            status = int(own[-1]["status"]) if own else None
+        return exit_status.of_reaped(self.pidfd) if status is None else status
+
+    def _records(self, name: str) -> list[Record]:
         try:
-            with open(f"{self.folder}/../../{layout.ORPHANS}", "rb") as file:
-                records = journal.decode(file.read()).records
+            with open(f"{self.folder}/{name}", "rb") as file:
+                return journal.decode(file.read()).records
         except OSError:
-            return None
-        own = [one for one in records if (one.get("pid"), one.get("ticks")) == (self.child, self.ticks)]
-        return int(own[-1]["status"]) if own else None
+            return []
 
 
 def reserve(fd: int) -> None:

@@ -99,6 +99,7 @@ class Run:
     ended_at: float | None = None
     pid: int | None = None
     keeper: int | None = None  # the newest one that is known
+    status: int | None = None  # how the program ended, noted before its output was drained
     exit_code: int | None = None
     signal: int | None = None
     end_reason: EndReason | None = None
@@ -144,10 +145,20 @@ class Run:
             self.state = advance(self.state, Input.READY)
 
     def lose(self, now: float, final_offset: int) -> None:
-        """Nobody can tell how it ended: an exit code is never invented."""
+        """Nobody was left to tell its end. What was noted before counts; an exit code is never invented."""
+        if self.status is not None:
+            self.end(now, final_offset, self.status)
+            return
         self.state = advance(self.state, Input.LOST)
         self.ended_at, self.final_offset = now, final_offset
         self.end_reason = EndReason.LOST
+
+    def end(self, now: float, final_offset: int, status: int) -> None:
+        """The program ended; `status` is as os.waitstatus_to_exitcode gives it: negative for a signal."""
+        self.state = advance(self.state, Input.CHILD_ENDED)
+        self.exit_code, self.signal = (status, None) if status >= 0 else (None, -status)
+        self.end_reason = end_reason(signal=self.signal, kill_reason=self.kill_reason)
+        self.ended_at, self.final_offset = now, final_offset
 
 
 def _started(run: Run, record: Record) -> None:
@@ -206,12 +217,12 @@ def _empty(run: Run, _: Record) -> None:
     run.empty = True
 
 
+def _status(run: Run, record: Record) -> None:
+    run.status = record["status"]
+
+
 def _exit(run: Run, record: Record) -> None:
-    run.state = advance(run.state, Input.CHILD_ENDED)
-    status = record["status"]  # as os.waitstatus_to_exitcode gives it: negative for a signal
-    run.exit_code, run.signal = (status, None) if status >= 0 else (None, -status)
-    run.end_reason = end_reason(signal=run.signal, kill_reason=run.kill_reason)
-    run.ended_at, run.final_offset = record["time"], record["offset"]
+    run.end(record["time"], record["offset"], record["status"])
     run.output_open = record["open"]
 
 
@@ -241,6 +252,7 @@ _RULES: dict[str, Callable[[Run, Record], None]] = {
     "degraded": _degraded,
     "survivors": _survivors,
     "empty": _empty,
+    "status": _status,
     "exit": _exit,
     "closed": _closed,
     "lost": _lost,

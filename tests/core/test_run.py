@@ -149,6 +149,17 @@ def test_a_lost_run_gets_no_invented_exit_code(before: tuple[Record, ...]) -> No
     assert (run.ended_at, run.final_offset) == (3.5, 70)
 
 
+def test_a_status_noted_before_everybody_died_is_the_end() -> None:
+    noted: Record = {"type": "status", "time": 3.0, "status": 9}
+    run = folded(STARTED, noted)
+    assert (run.state, run.exit_code) == (folded(STARTED).state, None)  # until the output is drained, nothing is over
+    lost = folded(STARTED, noted, LOST)
+    assert (lost.state, lost.end_reason, lost.exit_code) == (State.CLOSED, EndReason.EXITED, 9)
+    assert (lost.ended_at, lost.final_offset) == (3.5, 70)
+    again = folded(STARTED, noted, LOST, STARTED, LOST)
+    assert (again.end_reason, again.exit_code) == (EndReason.LOST, None)
+
+
 def test_a_reader_may_find_a_run_lost_itself() -> None:
     run = folded(STARTED)
     run.lose(3.5, 70)

@@ -114,8 +114,15 @@ def test_a_session_outlives_supervisor_and_keeper_killed_at_once(world: World, l
             with world.client() as client:
                 ended = client.wait(session)
         assert (ended.exit_code, ended.end_reason) == (40 + number % 2, "exited")
+        assert (program, 40 + number % 2) in _orphans(world)
         assert hashlib.sha256(world.log(session)).hexdigest() == pour_digest(MB // 4, seed=number)
     assert world.run("verify").returncode == 0
+
+
+def _orphans(world: World) -> list[tuple[int, int]]:
+    """Whose ends zygotes have heard, and which."""
+    with open(f"{world.state}/orphans.jnl", "rb") as file:
+        return [(one["pid"], one["status"]) for one in journal.decode(file.read()).records]
 
 
 def test_a_session_goes_on_with_a_new_mover_after_its_mover_was_killed(world: World) -> None:
@@ -208,7 +215,7 @@ def test_twenty_seconds_without_a_supervisor_stop_no_pour_no_limit_and_no_ring(w
         time.sleep(0.25)
     assert [pid for pid in processes_of(world.folder) if _is_supervisor(pid)] == []
     for session in (by_time, by_pid):
-        assert [one["type"] for one in _records(world, session)] == ["started", "kill", "exit", "empty"]
+        assert [one["type"] for one in _records(world, session)] == ["started", "kill", "status", "exit", "empty"]
         assert _records(world, session)[1]["time"] > stopped_at
     quarters = [sizes[len(sizes) * part // 4] for part in range(4)] + sizes[-1:]
     for session in (whole, piped):
