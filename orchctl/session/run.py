@@ -145,13 +145,17 @@ class Run:
             self.state = advance(self.state, Input.READY)
 
     def lose(self, now: float, final_offset: int) -> None:
-        """Nobody was left to tell its end. What was noted before counts; an exit code is never invented."""
+        """Nobody was left to tell its end. What was noted before counts; an exit code is never invented.
+
+        The reason of a kill is kept too: a session that ran into its time limit did so, whatever its status was.
+        """
         if self.status is not None:
             self.end(now, final_offset, self.status)
             return
         self.state = advance(self.state, Input.LOST)
         self.ended_at, self.final_offset = now, final_offset
-        self.end_reason = EndReason.LOST
+        killed = self.kill_reason is not None
+        self.end_reason = end_reason(signal=None, kill_reason=self.kill_reason) if killed else EndReason.LOST
 
     def end(self, now: float, final_offset: int, status: int) -> None:
         """The program ended; `status` is as os.waitstatus_to_exitcode gives it: negative for a signal."""

@@ -144,9 +144,18 @@ def test_a_kill_once_asked_for_stays_asked_for() -> None:
 @pytest.mark.parametrize("before", [(), (STARTED,), (STARTED, KILL)])
 def test_a_lost_run_gets_no_invented_exit_code(before: tuple[Record, ...]) -> None:
     run = folded(*before, LOST)
-    assert (run.state, run.end_reason) == (State.CLOSED, EndReason.LOST)
+    assert (run.state, run.end_reason) == (State.CLOSED, EndReason.KILLED if KILL in before else EndReason.LOST)
     assert (run.exit_code, run.signal) == (None, None)
     assert (run.ended_at, run.final_offset) == (3.5, 70)
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [("timeout", EndReason.TIMEOUT), ("idle-timeout", EndReason.IDLE_TIMEOUT), ("asked", EndReason.KILLED)],
+)
+def test_a_lost_run_keeps_the_reason_it_was_ended_for(reason: str, expected: EndReason) -> None:
+    run = folded(STARTED, {"type": "kill", "time": 3.0, "reason": reason}, LOST)
+    assert (run.end_reason, run.exit_code, run.signal) == (expected, None, None)
 
 
 def test_a_status_noted_before_everybody_died_is_the_end() -> None:
