@@ -115,9 +115,15 @@ class Expected:
     end: int = 0
     size: tuple[int, int] = (80, 24)
     degraded: bool = False
+    zygote_killed: bool = False  # since its start
     commands: int = 0
     seat: Seat = field(default_factory=Seat)
     views: dict[int, View] = field(default_factory=dict)
+
+    @property
+    def unheard(self) -> bool:
+        """Whether nobody is left that could hear how its program ends, unless the kernel tells."""
+        return self.degraded and self.zygote_killed
 
     @property
     def attached(self) -> set[int]:

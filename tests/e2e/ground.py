@@ -120,6 +120,8 @@ class Ground(RuleBasedStateMachine):
             os.kill(pid, signal.SIGKILL)
             until(lambda: pid not in (self.client.status().pid, self.client.status().zygote, None))
             until(lambda: None not in (self.client.status().pid, self.client.status().zygote))
+            for each in self.live if victim == "zygote" else ():
+                each.zygote_killed = True
             self.come_back()
         elif victim == "mover":
             gone = one.mover

@@ -1,4 +1,4 @@
-"""Each process of ours is killed just before its Nth call of one kind; no byte is lost, and no exit code is invented.
+"""Each process of ours is killed just before its Nth call of one kind; no byte is lost, and no exit code.
 
 `strace` does the killing, so that the moment is exact: between two calls there is no other point that matters on disk.
 """
@@ -90,18 +90,14 @@ class Pouring:
         """Let it pour."""
         os.write(self.gate, b"\n")
 
-    def check(self, *, keeper_killed: bool) -> None:
+    def check(self) -> None:
         """Every byte has come, and the end is told as it was."""
         assert self.follower.wait(DEADLINE_S) == 0
         with open(self.followed, "rb") as file:
             assert file.read(1) == b"x"
             assert hashlib.sha256(file.read()).hexdigest() == pour_digest(TOTAL, seed=self.seed)
         ended = self.world.json("info", self.id)
-        end = (ended["state"], ended["end_reason"], ended["exit_code"])
-        if keeper_killed and ended["end_reason"] == "lost":
-            assert (end, ended["degraded"]) == (("closed", "lost", None), True)
-        else:
-            assert end == ("closed", "exited", EXIT_CODE)
+        assert (ended["state"], ended["end_reason"], ended["exit_code"]) == ("closed", "exited", EXIT_CODE)
         until(lambda: os.path.exists(f"{self.world.state}/sessions/{self.id}/ended.json"), "it is never archived")
 
 
@@ -172,7 +168,7 @@ def test_what_a_follower_has_not_read_is_kept_while_its_supervisor_is_replaced(w
             pouring.open_gate()
             client.wait(pouring.id)
         os.kill(pouring.follower.pid, signal.SIGCONT)
-        pouring.check(keeper_killed=False)
+        pouring.check()
 
 
 def _kill_one_supervisor_after_the_other(world: World, call: str, whens: tuple[int, ...]) -> list[bool]:
@@ -188,7 +184,7 @@ def _kill_the_supervisor(world: World, call: str, when: int) -> bool:
     """It is watched from before the spawn, so that this is among what is cut short."""
     with _killed_at(world, world.supervisor(), call, when) as trace, _pouring(world, when) as pouring:
         pouring.open_gate()
-        pouring.check(keeper_killed=False)
+        pouring.check()
         for _ in range(MORE_WORK):  # how many calls a pour takes depends on the machine's speed
             if not _was_hit(trace):
                 assert world.run("spawn", "--wait", "sh", "-c", "exit 7").returncode == 7
@@ -220,7 +216,7 @@ def _kill_of_each_pair(world: World, process: str, call: str, whens: tuple[int, 
         for pouring in pourings:
             pouring.open_gate()
         for pouring in pourings:
-            pouring.check(keeper_killed=process == "keeper")
+            pouring.check()
         hits = [_was_hit(trace) for trace in traces]
     _check_world(world)
     return hits

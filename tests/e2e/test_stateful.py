@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 from orchctl.errors import Conflict
 from tests.e2e.expected import Claim
 from tests.e2e.ground import VIEWERS, Ground
+from tests.needs import kernel_tells_ends
 from tests.world import DEADLINE_S, until
 
 LIVE = 3
@@ -55,10 +56,11 @@ class Life(Ground):
         else:
             self.client.send(one.id, b"exit %d\n" % code)
         ended = self.client.wait(one.id, timeout_s=DEADLINE_S)
-        if one.degraded and ended.end_reason == "lost":
-            assert ended.exit_code is None
-        elif by_kill:
+        if by_kill:
             assert ended.end_reason == "killed"
+        elif one.unheard and ended.end_reason == "lost":
+            assert ended.exit_code is None
+            assert not kernel_tells_ends()
         else:
             assert (ended.end_reason, ended.exit_code) == ("exited", code)
         self.check_output(one)
