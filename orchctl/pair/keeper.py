@@ -16,7 +16,7 @@ import signal
 import socket
 import time
 
-from orchctl.pair import exec_pipes, exit_status, input_wait, kill, tree, wire
+from orchctl.pair import attribution, exec_pipes, exit_status, input_wait, kill, tree, wire
 from orchctl.pair import shared as pair
 from orchctl.pair.kill import Killing, open_process
 from orchctl.pair.shared import Pair
@@ -265,7 +265,9 @@ class Keeper:
         children = [pid for pid in tree.children(os.getpid()) if not tree.is_daemon(pid)]
         if children == [self._mover] and (self._pair.parent or not self._below()):
             self._finishing = True
-            self._record("empty")  # proven: the mover, which may have to wait for the disk, is all that is left
+            if not self._pair.parent and (suspects := attribution.suspects(self._pair, os.getppid())):
+                self._record("unproven", pids=suspects)  # our parent is theirs: all of us were the last keeper's
+            self._record("empty")  # the mover, which may have to wait for the disk, is all that is known to be left
             self._tell(pair.FINISH)
 
     def _below(self) -> list[int]:

@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from orchctl.pair import tree
+from orchctl.pair import attribution, tree
 from orchctl.pair.shared import Pair
 
 AGAIN_S = 0.1  # new children may be born while the old ones are killed
@@ -22,12 +22,11 @@ _TIOCSIG = 0x40045436
 def members(shared: Pair, *, leave_out: int) -> list[int]:
     """The session's processes, parents before their children.
 
-    All below the keeper, as long as that is the program's own parent. After it died only those can be told that
-    are below the program, or in its terminal session.
+    All below the keeper, as long as that is the program's own parent; after it died, see `attribution.py`.
     """
     if shared.parent:
         return tree.descendants(shared.keeper, leave_out=leave_out)
-    return tree.of_session(shared.child)
+    return attribution.members(shared)
 
 
 def signal_foreground(shared: Pair, number: int) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 ZYGOTE = "orchctl-zygote"
 _NAME = f"{ZYGOTE}\n".encode()
 # as it was started, by this version or an older one; what it runs, `exe`, only root can see
 _MODULES = (b"\0-m\0orchctl.pair\0", b"\0-m\0orchctl.keeper\0")
+_SUPERVISOR = b"\0-m\0orchctl.supervisor\0"
 _TICKS = 19  # of /proc/PID/stat, counted from the state on: when it started
 _started: dict[int, int] = {}  # when those that the last walk saw were started
 
@@ -99,15 +100,34 @@ def is_daemon(pid: int) -> bool:
         return False
 
 
-def of_session(leader: int) -> list[int]:
-    """Every process of the terminal session that `leader` leads or led, and what is below them, in that order."""
+def of_session(leader: int, belongs: Callable[[int], bool] = lambda pid: False, since_ticks: int = 0) -> list[int]:
+    """Every process of the terminal session that `leader` leads or led, and what is below them, in that order.
+
+    Also those started since then that `belongs` claims. No process of ours, which may have been started from inside.
+    """
     everybody = _all()
     below = _below({pid: parent for pid, (parent, _) in everybody.items()})
-    own = {pid for pid, (_, session) in everybody.items() if session == leader}
+    young = {pid for pid in everybody if _started[pid] >= since_ticks} if since_ticks else set()
+    own = {pid for pid, (_, session) in everybody.items() if session == leader or (pid in young and belongs(pid))}
     found = [pid for pid in own if everybody[pid][0] not in own]
     for pid in found:
-        found += [child for child in below.get(pid, []) if child not in found]
+        found += [child for child in below.get(pid, []) if child not in found and not is_ours(child)]
     return found
+
+
+def is_ours(pid: int) -> bool:
+    """Whether it is a zygote, a keeper, a mover or a supervisor: by how it was started, which forks inherit."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as words:
+            started = words.read()
+    except OSError:
+        return False
+    return any(module in started for module in (*_MODULES, _SUPERVISOR))
+
+
+def orphans_of(reaper: int) -> list[int]:
+    """The children of a process, in the walk that `send` goes by; not those that wait to be reaped."""
+    return [pid for pid in _children(reaper) if _note(pid)]
 
 
 def send(pids: list[int], *signals: signal.Signals) -> None:

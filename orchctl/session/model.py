@@ -148,11 +148,16 @@ class RestartReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KillReport:
-    """What a kill did: the sessions it ended, and processes that would not go."""
+    """What a kill did: the sessions it ended, and processes that would not go.
+
+    `unproven` are processes that may belong to one of the sessions: its keeper was killed before, so that nothing tells
+    whose they are. They were not signalled.
+    """
 
     ended: tuple[str, ...] = ()
     already_ended: tuple[str, ...] = ()
     survivors: tuple[int, ...] = ()
+    unproven: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

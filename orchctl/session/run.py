@@ -110,6 +110,7 @@ class Run:
     degraded: bool = False
     survivors: tuple[int, ...] = ()
     survivals: int = 0  # how often survivors were named
+    unproven: tuple[int, ...] = ()  # processes that may be its own, and do not say whose they are
     empty: bool = False  # nothing of what it started is left
     failure: tuple[str, int] | None = None
     input_ended: str | None = None  # by the request of that name; None while what is typed reaches it
@@ -217,6 +218,10 @@ def _survivors(run: Run, record: Record) -> None:
     run.survivals += 1
 
 
+def _unproven(run: Run, record: Record) -> None:
+    run.unproven = tuple(record["pids"])
+
+
 def _empty(run: Run, _: Record) -> None:
     run.empty = True
 
@@ -255,6 +260,7 @@ _RULES: dict[str, Callable[[Run, Record], None]] = {
     "unpaused": _paused,
     "degraded": _degraded,
     "survivors": _survivors,
+    "unproven": _unproven,
     "empty": _empty,
     "status": _status,
     "exit": _exit,

@@ -189,6 +189,7 @@ def test_the_last_size_counts() -> None:
 
 def test_processes_that_would_not_go_are_named() -> None:
     assert folded(STARTED, {"type": "survivors", "pids": [7, 8]}).survivors == (7, 8)
+    assert folded(STARTED, {"type": "unproven", "pids": [9]}).unproven == (9,)
 
 
 @pytest.mark.parametrize("records", [(exited(0),), (STARTED, STARTED), (STARTED, LOST, exited(0))])

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.e2e import pair_processes
 from tests.needs import needs
 from tests.nobody import NOBODY, NobodysWorld, nobodys_world
-from tests.world import World, until
+from tests.world import ORCHCTL, World, until
 
 _SLEEPER = """/bin/sh -c 'echo $$ >"$0"; exec /bin/sleep 1000'"""  # followed by the file that gets its pid
 _SCRIPT = f"""
@@ -36,6 +37,7 @@ def _escapees(world: World, name: str) -> Iterator[dict[str, int]]:
     """A session of that name, and the pids of the seven it started; those a failed test leaves are ended by pid."""
     folder = f"{world.folder}/{name}"
     os.mkdir(folder)
+    os.chown(folder, *_owner(world))
     world.ok("spawn", "--name", name, "--", "bash", "-c", _SCRIPT, folder)
     try:
         until(lambda: len(_noted(folder)) == len(NAMES))
@@ -48,6 +50,10 @@ def _escapees(world: World, name: str) -> Iterator[dict[str, int]]:
         for pid in _noted(folder).values():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+def _owner(world: World) -> tuple[int, int]:
+    return (NOBODY, NOBODY) if isinstance(world, NobodysWorld) else (os.getuid(), os.getgid())
 
 
 def _noted(folder: str) -> dict[str, int]:
@@ -71,6 +77,59 @@ def test_seven_escapees_of_one_session_are_gone_when_kill_answers(world: World, 
         assert _left(second) == []
         assert (len(report["ended"]), report["already_ended"], report["survivors"]) == (1, [], [])
     assert {world.json("info", name)["end_reason"] for name in ("one", "two")} == {"killed"}
+
+
+@pytest.mark.parametrize("keepers", [1, 2])
+def test_without_the_first_keeper_escapees_are_found_by_their_environment_and_the_rest_is_named(
+    world: World, keepers: int
+) -> None:
+    """One cleared its environment and left its parents and its terminal: nothing tells whose it is."""
+    with _escapees(world, "one") as first, _escapees(world, "two") as second:
+        for session in (world.json("info", name)["id"] for name in ("one", "two")):
+            for _ in range(keepers):
+                pair_processes.kill_keeper(world, session)
+        bare = [pids["double-fork-bare"] for pids in (first, second)]
+        done = world.run("kill", "--grace", "500ms", "--json", "one")
+        report = json.loads(done.stdout)
+        assert (done.returncode, len(report["ended"]), report["survivors"]) == (1, 1, [])
+        assert sorted(report["unproven"]) == sorted(bare)
+        assert all(str(pid).encode() in done.stderr for pid in bare)
+        until(lambda: _left(first) == ["double-fork-bare"])  # reaped by another process than the keeper
+        assert _left(second) == list(second)
+        os.kill(bare[0], signal.SIGKILL)
+        until(lambda: not os.path.exists(f"/proc/{bare[0]}"))
+        os.kill(bare[1], signal.SIGKILL)
+        until(lambda: not os.path.exists(f"/proc/{bare[1]}"))
+        assert world.json("kill", "--grace", "500ms", "one", "two")["unproven"] == []
+        until(lambda: _left(second) == [])
+
+
+def test_a_supervisor_that_was_started_in_a_session_is_not_taken_for_its_own(world: World) -> None:
+    """The keeper is killed, and what it started is found by its environment, which daemons inherit."""
+    inner = f"{world.folder}/inner"
+    words = ["env", f"ORCHCTL_STATE_DIR={inner}", ORCHCTL]
+    with_inner = [
+        "sh",
+        "-c",
+        '"$@"; echo started; read go',
+        "sh",
+        *words,
+        "spawn",
+        "--name",
+        "in",
+        "--",
+        "sleep",
+        "1000",
+    ]
+    session = world.ok("spawn", "--", *with_inner)
+    until(lambda: b"started" in world.log(session))
+    try:
+        pair_processes.kill_keeper(world, session)
+        assert world.json("kill", "--grace", "500ms", session)["unproven"] == []
+        env = {**world.env, "ORCHCTL_STATE_DIR": inner}
+        assert json.loads(world.ok("list", "--json", env=env))[0]["is_alive"]
+    finally:
+        world.run("supervisor", "stop", "--kill", env={**world.env, "ORCHCTL_STATE_DIR": inner})
 
 
 def _kill_supervisor(world: World, *, really: bool) -> None:
@@ -117,6 +176,16 @@ def survivor(nobody: NobodysWorld) -> Iterator[int]:
                 os.kill(pid, signal.SIGKILL)
     nobody.ok("supervisor", "stop", "--kill")
     assert not os.path.exists(f"/proc/{pid}")  # its keeper has stayed for it, and reaped it
+
+
+@needs("root")
+def test_escapees_of_another_user_are_found_by_their_environment_and_the_rest_is_named(nobody: NobodysWorld) -> None:
+    """Nothing but the processes of its own is open to a user who is not root."""
+    with _escapees(nobody, "one") as pids:
+        pair_processes.kill_keeper(nobody, nobody.json("info", "one")["id"])
+        done = nobody.run("kill", "--grace", "500ms", "--json", "one")
+        assert (done.returncode, json.loads(done.stdout)["unproven"]) == (1, [pids["double-fork-bare"]])
+        until(lambda: _left(pids) == ["double-fork-bare"])
 
 
 @needs("root")

@@ -43,7 +43,7 @@ def kill_command(app: App, selection: Selection, number: int | None, grace_s: fl
     orchctl list -q -m user | orchctl kill -
 
     \b
-    Exit codes: 0; 1 some process survived; 2 usage; 3 no such session; 8 no supervisor answers.
+    Exit codes: 0; 1 some process survived, or may have; 2 usage; 3 no such session; 8 no supervisor answers.
     """
     with app.client() as client:
         ended_too = bool(selection.sessions)
@@ -73,7 +73,7 @@ def kill_by_manager_command(app: App, manager: str, exact: bool, grace_s: float,
     orchctl kill-by-manager --dry-run user
 
     \b
-    Exit codes: 0, also for none; 1 some process survived; 2 usage; 8 no supervisor answers.
+    Exit codes: 0, also for none; 1 some process survived, or may have; 2 usage; 8 no supervisor answers.
     """
     with app.client() as client:
         if dry_run:
@@ -96,4 +96,11 @@ def _show(report: KillReport, form: Form) -> int:
     form.one(report, lambda: click.echo(len(report.ended)))
     for pid in report.survivors:
         click.echo(f"orchctl: process {pid} would not end", err=True)
-    return 1 if report.survivors else 0
+    if report.unproven:
+        pids = " ".join(map(str, report.unproven))
+        click.echo(
+            "orchctl: cannot prove that nothing is left: a keeper was killed before, and nothing tells whether these "
+            f"processes belong to its session: {pids}; look at them with 'ps -fp \"{pids}\"', and end yours by pid",
+            err=True,
+        )
+    return 1 if report.survivors or report.unproven else 0

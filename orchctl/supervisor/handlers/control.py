@@ -141,6 +141,7 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float, number: int
         ended=tuple(session.spec.id for session in live if session.closed),
         already_ended=tuple(session.spec.id for session in sessions if session.spec.id not in lived),
         survivors=tuple(pid for end in ends for pid in end.result()),
+        unproven=tuple({pid: None for one in sessions for pid in one.run.unproven if lives(pid)}),
     )
 
 
