@@ -29,13 +29,20 @@ def members(shared: Pair, *, leave_out: int) -> list[int]:
     return attribution.members(shared)
 
 
-def signal_foreground(shared: Pair, number: int) -> None:
-    """To the terminal's foreground group, by the kernel: works in raw mode and flushes nothing."""
+def signal_foreground(shared: Pair, number: int) -> int | None:
+    """To the terminal's foreground group, by the kernel: works in raw mode and flushes nothing.
+
+    The group that it reached; None if it reached none, or if another one came to the front meanwhile.
+    """
     with contextlib.suppress(OSError):
-        if shared.terminal:
-            fcntl.ioctl(shared.master, _TIOCSIG, number)
-        else:
+        if not shared.terminal:
             os.killpg(shared.child, number)
+            return shared.child
+        front = os.tcgetpgrp(shared.master)
+        fcntl.ioctl(shared.master, _TIOCSIG, number)
+        if os.tcgetpgrp(shared.master) == front:
+            return front or None
+    return None
 
 
 def sweep(shared: Pair, since_ticks: int, number: int, *, leave_out: int) -> int:

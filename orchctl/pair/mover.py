@@ -68,6 +68,7 @@ class Mover:
         self._said_quiet = self._said_idle = False
         self._active_at = time.monotonic()
         self._watching: dict[int, int] = {}
+        self._signalled: int | None = None  # the group that the last signal reached; told once
         self._asking: dict[bytes, int] = {}  # who waits for the keeper's word on who waits for input
         self._taken_check_s, self._taken_check_at = TAKEN_CHECK_S[0], 0.0
         self._typist = Typist.of(
@@ -389,6 +390,9 @@ class Mover:
         if self._pair.record("resized", cols=cols, rows=rows, offset=at):
             self._audience.tell_all(wire.frame(wire.JOURNAL))
 
+    def _signal(self, _: int, payload: bytes) -> None:
+        self._signalled = kill.signal_foreground(self._pair, *wire.NUMBER.unpack(payload))
+
     def _pause(self, _: int, payload: bytes) -> None:
         (stop,) = wire.NUMBER.unpack(payload)
         self._tell_keeper(pair.ASKED_TO_PAUSE if stop else pair.ASKED_TO_GO_ON)
@@ -423,6 +427,7 @@ class Mover:
             seen |= {"typed_at": self._log.end, "taken_at": None, "open": True}
         self._drain(self._pair.master)  # so that what was written before is in the log
         seen["readable"] = self._pair.terminal and readable(self._pair.master)
+        seen["signalled"], self._signalled = self._signalled, None
         self._audience.send(fd, wire.frame(wire.SEEN, json.dumps(seen).encode("ascii")))
 
     def _does_it_wait(self, fd: int, payload: bytes) -> None:
@@ -457,7 +462,7 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.INPUT: Mover._type,
     wire.WATCH: Mover._watch,
     wire.RESIZE: Mover._resize,
-    wire.SIGNAL: lambda mover, _, payload: kill.signal_foreground(mover._pair, *wire.NUMBER.unpack(payload)),
+    wire.SIGNAL: Mover._signal,
     wire.KILL: lambda mover, _, payload: mover._tell_keeper(pair.ASKED_TO_KILL, payload),
     wire.LOOK: Mover._look,
     wire.SWEEP: Mover._sweep,

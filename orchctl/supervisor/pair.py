@@ -234,6 +234,14 @@ class PairLink:
         """To whatever is in the terminal's foreground."""
         self._send(wire.SIGNAL, wire.NUMBER.pack(number))
 
+    async def signal_told(self, number: int) -> dict[str, Any]:
+        """The same; a look right after it, in which `signalled` is the group that it reached.
+
+        That is None where nobody can tell, and is missing in what a pair of an older version says.
+        """
+        self.signal(number)
+        return await self.look()  # nothing comes between the two: a pair does one thing after another
+
     def signal_program(self, number: int) -> None:
         """To the session's program itself."""
         self._send(wire.SIGNAL_PROGRAM, wire.NUMBER.pack(number))

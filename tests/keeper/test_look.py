@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import socket
 import subprocess
 import termios
 from collections.abc import Iterator
@@ -13,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from orchctl.pair import look, tree
+from orchctl.pair import kill, look, tree
+from orchctl.pair.shared import Pair
 from tests.world import until
 
 FIELDS = {"front", "name", "image", "child", "output", "local", "reading", "cwd"}
@@ -136,3 +139,27 @@ def test_a_terminal_without_anybody_in_front_says_so() -> None:
         os.close(master)
         os.close(slave)
     assert (seen["front"], seen["name"], seen["reading"]) == (0, "", False)
+
+
+def test_a_signal_to_what_is_in_front_tells_which_group_that_was() -> None:
+    with running("bash", "--norc", "-i") as terminal, socket.socket(socket.AF_UNIX) as nobody:
+        pair = Pair("", nobody, terminal.master, {}, (-1, -1), -1, 0, None, terminal.child, 0)
+        until(lambda: terminal.seen()["reading"])
+        assert kill.signal_foreground(pair, signal.SIGINT) == terminal.child
+        until(lambda: terminal.seen()["reading"])
+        terminal.type(b"sleep 1000\n")
+        until(lambda: terminal.seen()["name"] == "sleep")
+        program = terminal.seen()["front"]
+        assert kill.signal_foreground(pair, signal.SIGINT) == program != terminal.child
+        until(lambda: terminal.seen()["reading"])
+
+
+def test_a_signal_to_a_terminal_that_nobody_has_reaches_nobody() -> None:
+    master, slave = os.openpty()
+    try:
+        with socket.socket(socket.AF_UNIX) as nobody:
+            pair = Pair("", nobody, master, {}, (-1, -1), -1, 0, None, os.getpid(), 0)
+            assert kill.signal_foreground(pair, signal.SIGINT) is None
+    finally:
+        os.close(master)
+        os.close(slave)

@@ -43,7 +43,7 @@ AFTER_S = (0.02, 0.05, 0.1, 0.15)
 
 
 async def interrupt(pair: PairLink, about: Callable[[bool], None], going: Callable[[], bool] = lambda: False) -> None:
-    """Interrupt what is in front; `about` hears first whether that is a program, and not the shell itself.
+    """Interrupt what is in front; `about` hears before it, and again if a program got it and not the shell itself.
 
     A command that is still `going` is looked after for a moment.
     """
@@ -55,8 +55,7 @@ async def _interrupt(pair: PairLink, about: Callable[[bool], None], going: Calla
     seen = await _settled(pair)
     front = _image(seen)
     going()  # what it tells afterwards may depend on what it saw before
-    about(_is_program(seen))
-    pair.signal(signal.SIGINT)
+    await _signal(pair, about, seen)
     for wait_s in AFTER_S:
         if not going():
             return
@@ -67,8 +66,15 @@ async def _interrupt(pair: PairLink, about: Callable[[bool], None], going: Calla
             if not going():
                 return
             front = _image(seen)
-            about(True)
-            pair.signal(signal.SIGINT)
+            await _signal(pair, about, seen)
+
+
+async def _signal(pair: PairLink, about: Callable[[bool], None], before: dict[str, Any]) -> None:
+    """What was in front `before` may not be there any more when the signal comes: the answer tells whom it reached."""
+    about(False)
+    reached = (await pair.signal_told(signal.SIGINT)).get("signalled")
+    if (before["front"] if reached is None else reached) != before["child"]:
+        about(True)
 
 
 async def _settled(pair: PairLink) -> dict[str, Any]:
@@ -249,7 +255,7 @@ class Running:
         self.news.tell()
 
     def interrupted(self, program: bool) -> None:
-        """It is about to get a signal of ours; whether a program does, and not the shell."""
+        """It is about to get a signal of ours, or a program of it got one, and not the shell."""
         self.signalled = True
         self.program_signalled = self.program_signalled or program
 
