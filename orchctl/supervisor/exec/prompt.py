@@ -65,6 +65,7 @@ class Playing:
 
 LOOK_BACK_BYTES = (1 << 11, 1 << 14, 1 << 18, 1 << 22)  # the last mark is near the end, as a rule
 SETTLE_S = 0.5  # what was just typed may be about to be done
+START_S = 10.0  # a shell that is not at its prompt by then may never be, and its start can be interrupted
 RETURN_S = 10.0  # after a command's end the prompt is on its way, however slow it is to draw
 FIRST_LOOK_S, LOOK_AGAIN_S = 0.001, 0.02  # the kernel tells nobody who is in front: it is looked at again and again
 STARTING_LOOK_S = 0.25  # a shell that starts makes a mark when it is there
@@ -103,6 +104,7 @@ class Prompt:
         self._shell = shell
         # where the last prompt with an empty line was made, and how many lines had been typed by then
         self._empty_at: tuple[int, int] | None = None
+        self._cut_short = False  # its start was interrupted: its marks may be missing, and the kernel's word is enough
         self._playing = Playing(
             session.pair, at_prompt=shell.asks_at_prompt, attended_from=session.leases.answered_from
         )
@@ -131,6 +133,21 @@ class Prompt:
                     await _event(ticket, LOOK_AGAIN_S if self._playing.asked else None)
         finally:
             log.close()
+
+    async def comes_up(self) -> bool:
+        """Whether a shell that starts shows its first prompt in time.
+
+        Until then it is not to be interrupted: it would not come to what makes its marks.
+        """
+        run, now = self._session.run, time.monotonic()
+        until = now + START_S - min(START_S, max(0.0, time.time() - (run.started_at or time.time())))
+        while not (run.prompted_once or self._session.closed or self._session.pair.gone.is_set()):
+            ticket, left_s = self._session.news.ticket, until - time.monotonic()
+            if left_s <= 0:
+                self._cut_short = True
+                return False
+            await _event(ticket, left_s)
+        return True
 
     async def wait(self, running: Running) -> Place:
         """Until the shell waits for a command; `not-at-prompt` when it does something else instead."""
@@ -266,7 +283,7 @@ class Prompt:
         ahead = untouched and not empty and not seen.get("open", False)
         if own and empty and last is not None:
             self._empty_at = (last.end, seen.get("lines", 0))
-        unseen = own and last is None and self._left_alone(seen["typed_at"])
+        unseen = own and last is None and self._left_alone(seen)
         reason = _reason(seen, own=own, touched=last is not None and not empty)
         return Place(
             ready=own and empty,
@@ -310,12 +327,14 @@ class Prompt:
         editing = self._shell.edits_lines and not seen["local"] & termios.ICANON
         return bool(own and (seen["reading"] or editing) and not seen.get("readable", False))
 
-    def _left_alone(self, typed_at: int) -> bool:
+    def _left_alone(self, seen: dict[str, Any]) -> bool:
         """Whether nobody typed since the last command ended. The mark of its prompt is gone with old output, or far
         behind what others have written since, and the kernel's word is enough.
         """
         commands = self._session.commands
-        return self._session.run.prompted_once and commands is not None and typed_at <= commands.last_end
+        if not self._session.run.prompted_once:
+            return self._cut_short and not (seen["typed_at"] or seen.get("lines") or seen.get("open"))
+        return commands is not None and bool(seen["typed_at"] <= commands.last_end)
 
     def _drawn_before(self, log: OutputLog, marks: list[Mark], typed_at: int) -> bool:
         """Whether the last mark is that of a prompt which was drawn again after something was typed at it."""

@@ -13,6 +13,7 @@ from orchctl.protocol import messages
 from orchctl.session.lease_state import NAME_DIGITS, key_of
 from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.exec.running import interrupt as interrupt_command
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
@@ -116,18 +117,26 @@ def _check_input(session: SupervisedSession, asked: messages.SendInput, end_once
 
 
 async def interrupt(app: Supervisor, call: Call, asked: messages.InterruptSession) -> None:
-    """By signal to the terminal's foreground group, never by typing: no output is thrown away."""
+    """By signal to the terminal's foreground group, never by typing: no output is thrown away.
+
+    A shell that starts is left alone until its first prompt; what was to be interrupted is over then.
+    """
     session = _live(app, asked.session, asked.own_manager)
-    current = session.commands.current if session.commands is not None else None
+    commands = session.commands
     if session.talk is not None:
         session.talk.interrupt(asked.own_manager)
-    elif session.commands is not None and current is not None:
-        commands = session.commands
+    elif commands is None or session.run.prompted_once or not await commands.prompt.comes_up():
+        await _interrupt(session, commands)
+    app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, interrupt=True)
+    await call.say(messages.Done())
+
+
+async def _interrupt(session: SupervisedSession, commands: Commands | None) -> None:
+    current = commands.current if commands is not None else None
+    if commands is not None and current is not None:
         await interrupt_command(session.pair, current.interrupted, lambda: commands.going(current))
     else:
         session.pair.signal(signal.SIGINT)
-    app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, interrupt=True)
-    await call.say(messages.Done())
 
 
 def _live(app: Supervisor, text: str, own_manager: str) -> SupervisedSession:
