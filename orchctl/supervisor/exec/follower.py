@@ -26,7 +26,7 @@ from orchctl.pair import wire
 from orchctl.session.command import CommandStatus
 from orchctl.shell.base import Newline, Shell
 from orchctl.shell.execution import INTERRUPTED, End, Ending, Execution
-from orchctl.shell.marks import Mark, MarkScanner
+from orchctl.shell.marks import Mark, MarkScanner, statuses
 from orchctl.supervisor.exec.pipes import CommandPipes
 from orchctl.supervisor.exec.prompt import DRAWING_S, Prompt, newline_mapping
 from orchctl.supervisor.exec.running import ANY_INPUTS, Overtime, Running
@@ -158,7 +158,10 @@ class CommandFollower:
         scanner, execution, ending = trail.scanner, trail.execution, trail.ending
         for piece in scanner.feed(data):
             if isinstance(piece, Mark):
+                before = ending.told
                 ending.take(piece, interrupted=running.signalled)
+                if ending.told is not before and piece.kind == "P":
+                    running.prompt_statuses = statuses(piece)
         if execution.output_at is not None and running.output_at is None:
             running.output_at = execution.output_at
             running.command = replace(running.command, start_offset=execution.output_at)
@@ -211,7 +214,7 @@ class CommandFollower:
             completion=end.completion,
             ran=end.ran,
             error=running.short or None,
-            pipestatus=end.pipestatus,
+            pipestatus=_pipestatus(running, end),
             start_offset=end.start,
             end_offset=max(end.start, end.end - cut),
         )
@@ -253,6 +256,13 @@ def _drawn_at(told: End | None, prompt_at: int | None) -> int | None:
     if told is None or (told.completion == "prompt" and prompt_at is not None):
         return prompt_at
     return told.end
+
+
+def _pipestatus(running: Running, end: End) -> tuple[int, ...] | None:
+    """Of a command that was cut off only its prompt can tell; of a pipe it cannot, because it sees our own line."""
+    if end.completion != "prompt" or "|" in running.command.text:
+        return end.pipestatus
+    return running.prompt_statuses if running.prompt_statuses == (end.exit_code,) else None
 
 
 def _marks_gone() -> Conflict:

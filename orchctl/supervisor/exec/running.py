@@ -208,6 +208,7 @@ class Running:
     looks: int = 0  # how many there were since then
     lost: int = 0  # how many looks running have seen an empty line where ours was typed
     newlines: str = ""  # how the terminal mapped them at that end
+    prompt_statuses: tuple[int, ...] | None = None  # that the prompt which told the end has seen
     file_seen: bool = False  # the shell was seen to have the command's file open
     ticks: int = 0  # when that was, in clock ticks since boot
     began_boot_s: float | None = None  # when it was begun, in seconds since boot
