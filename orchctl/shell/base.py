@@ -8,6 +8,7 @@ matter. Marks are written to /dev/tty by path, so that no redirection hides them
 from __future__ import annotations
 
 import enum
+import posixpath
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -137,6 +138,17 @@ def plainly_complete(text: str) -> bool:
 def always_quoted(word: str) -> str:
     """In single quotes, needed or not: then it is no alias, assignment or reserved word in any Bourne shell."""
     return "'" + word.replace("'", "'\\''") + "'"
+
+
+def reached(folder: str) -> tuple[str, str]:
+    """How to go to a directory, and a condition that holds there: no function of the user's can go elsewhere.
+
+    The condition stands in `[[ ]]`, which is no command and so cannot be a function. `$__oc_w` is where the shell was.
+    """
+    target = folder if folder.startswith("/") else f"./{folder}"
+    start = "" if folder.startswith("/") else '"$__oc_w"/'
+    same = f". -ef {start}{always_quoted(target)}"
+    return always_quoted(target), f"[[ {same} || $PWD == {start}{always_quoted(posixpath.normpath(target))} ]]"
 
 
 def is_login(command: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ from orchctl.shell.base import (
     plainly_complete,
     pointed_by_env,
     program,
+    reached,
     restored_pipe,
     set_late,
     typed_path,
@@ -295,14 +296,16 @@ def _nested(order: Order) -> str:
         redirect += f" >>{shlex.quote(order.apart[0])} 2>>{shlex.quote(order.apart[1])}"
     assignments = "".join(f"{name}={shlex.quote(value)} " for name, value in order.env.items())
     # in posix mode what is assigned before a special builtin stays, unless it is run by `command`
-    dot = "\\command ." if assignments else "\\."
+    dot = "\\builtin command ." if assignments else "\\."
     run = f"{assignments}{dot} {_path(order, 'c')}{redirect}\n"
     if order.cwd is not None:  # the way back is in the file that ends it
         told = f"{_PRINT} '{_mark(order, 'D', str(MISSING_FOLDER))}' >>/dev/tty;{_give(order)}{MISSING_FOLDER}"
         unexported = "\\builtin export -n __oc_w __oc_o __oc_d;" if "a" in order.flags else ""
         missing = f"{{ {told} >|{_path(order, 'b')};}} 2>/dev/null"
+        target, there = reached(order.cwd)
         run = (
-            f"__oc_w=$PWD __oc_o=${{OLDPWD-}};\\builtin cd -- {shlex.quote(order.cwd)} || "
-            f"{{ {missing};\\builtin unset -v __oc_w __oc_o;{_RETURN};}};__oc_d=$PWD;{unexported}{run}"
+            f"__oc_w=$PWD __oc_o=${{OLDPWD-}}\n"
+            f"if \\builtin cd -- {target} && {there};then __oc_d=$PWD;{unexported}{run}"
+            f"else {missing};\\builtin unset -v __oc_w __oc_o;{_RETURN};fi\n"
         )
     return f"{{ {_once(order)}{_PRINT} '{_mark(order, 'B')}' >>/dev/tty;}} 2>/dev/null\n{run}"

@@ -28,6 +28,7 @@ from orchctl.shell.base import (
     plainly_complete,
     pointed_by_env,
     program,
+    reached,
     set_late,
 )
 
@@ -35,9 +36,12 @@ from orchctl.shell.base import (
 # swallow a line of ours.
 _TRACE = re.compile(r"\bxtrace\b|\bset\s+(?:-\w+\s+)*-\w*x")
 _OWN_END = re.compile(r"<<|\bset\s+-\w*v|\bverbose\b")
-_BACK = '\\command cd -- "$__oc_w";OLDPWD=$__oc_o;__oc_w='
 # Under `set -e` a status other than 0 would end the shell.
 _RETURN = 'case $- in *e*) \\return 0;;esac;\\return "$__oc_s"'
+
+# Whether `command` is the builtin: a function of that name does not know the parameter of the one that calls it.
+_PROBE = "__oc_f(){ \\command eval 'case $1 in TOKEN) \\return 0;;esac';\\return 1;}"
+_SHADOWED = "orchctl: a function named command hides the builtin; nothing was run"
 
 # Where the shell exports every variable: ours are made anew, as long as it does not.
 _UNEXPORTED = [
@@ -61,6 +65,9 @@ class Posix:
     name: str
     emit: str  # writes its argument, with escapes undone, whatever the user calls printf
     file: str = ""  # the start-up file of its own, where the user has no ENV
+    own: str = "\\command"  # what runs a builtin, whatever the user calls it
+    checked: bool = False  # a function can take the place of `own`, and nothing else runs a builtin
+    has_conditions: bool = True  # `[[ ]]` is no command
     history: str = ""  # where it keeps a history from which no line can be left out: it gets a copy
     asks_at_prompt: bool = False
     newline_on_interrupt: Newline = Newline.AT_PROMPT
@@ -113,7 +120,7 @@ class Posix:
             redirect += f" >>{shlex.quote(order.apart[0])} 2>>{shlex.quote(order.apart[1])}"
         assignments = "".join(f"{name}={always_quoted(value)} " for name, value in order.env.items())
         # before a special builtin assignments would stay, unless it is run by `command`
-        dot = "\\command ." if assignments else "\\."
+        dot = f"{self._command} ." if assignments else "\\."
         export = "\\set -a;" if "a" in order.flags else ""
         run = f"{export}{assignments}{dot} {shlex.quote(order.path)}{redirect}"
         balanced = order.text.count("((") == order.text.count("))")  # mksh takes the end of a text for that of a sum
@@ -127,13 +134,14 @@ class Posix:
         if order.cwd is not None:
             missing = f"{{ {self._tell(order, 'D', str(MISSING_FOLDER))};}} 2>/dev/null"
             body = (
-                f"__oc_w=$PWD __oc_o=${{OLDPWD-}};\\command cd -- {shlex.quote(order.cwd)} || "
-                f"{{ {missing};__oc_w= __oc_s={MISSING_FOLDER};{export}{_RETURN};}};__oc_d=$PWD;{body};{_BACK}"
+                f"__oc_w=$PWD __oc_o=${{OLDPWD-}};{self._there(order.cwd)} || "
+                f"{{ {missing};__oc_w= __oc_s={MISSING_FOLDER};{export}{_RETURN};}};__oc_d=$PWD;{body};{self._back}"
             )
         own = f"__oc_e=$__oc_s;{tell};__oc_q=1"
         end = f"__oc_s=$?;{{ {own};}} 2>/dev/null" if self.typed_status else f"{{ __oc_s=$?;{own};}} 2>/dev/null"
         tail = f"\n{end}\n" if complete else ""
-        return Files(f"{self._begin(order)}{body};{_RETURN}\n", self._prefix + order.text + "\n" + tail)
+        begin = self._begin(order) + self._sure(order, export)
+        return Files(f"{begin}{body};{_RETURN}\n", self._prefix + order.text + "\n" + tail)
 
     def _traced(self, order: Order, run: str, export: str) -> Files:
         """For a shell that traces: nothing of ours may be run after the mark of the start or before that of the end.
@@ -144,7 +152,7 @@ class Posix:
         go = ""
         if order.cwd is not None:  # the next wrapper comes back
             missing = f"{self._tell(order, 'D', str(MISSING_FOLDER))};__oc_w= __oc_s={MISSING_FOLDER};{export}{_RETURN}"
-            go = f"__oc_w=$PWD __oc_o=${{OLDPWD-}};\\command cd -- {shlex.quote(order.cwd)} || {{ {missing};}}\n"
+            go = f"__oc_w=$PWD __oc_o=${{OLDPWD-}};{self._there(order.cwd)} || {{ {missing};}}\n"
             go += "__oc_d=$PWD;"
         start = f"/bin/sh -c \"printf '{_mark(order, 'C')}' >/dev/tty;exit $__oc_s\"&&case . in esac;"
         return Files(f"{self._begin(order)}{go}{run}\n", f"{start}{order.text}\ncase $((__oc_e=$?)) in esac\n")
@@ -164,8 +172,47 @@ class Posix:
     def _prefix(self) -> str:
         return "__oc_c&&:;" if self.typed_status else PREFIX
 
+    @property
+    def _command(self) -> str:
+        return self.own if self.own == "\\command" else f"{self.own} command"
+
+    @property
+    def _back(self) -> str:
+        """Also where the text has made a function of what would go back."""
+        other = "\\cd" if self.checked else "\\command cd"
+        again = f'case $PWD in "$__oc_w");;*) {other} -- "$__oc_w";;esac'
+        return f'{self.own} cd -- "$__oc_w";{again};OLDPWD=$__oc_o;__oc_w='
+
+    def _there(self, folder: str) -> str:
+        """Go to a directory, and be there: a function of the user's may do anything else."""
+        if not self.has_conditions:
+            return f"{self.own} cd -- {shlex.quote(folder)}"
+        target, there = reached(folder)
+        return f"{{ {self.own} cd -- {target} && {there};}}"
+
+    def _sure(self, order: Order, export: str) -> str:
+        """Refuse a text that needs a builtin which nobody can reach: it would run elsewhere, or not at all."""
+        if not self.checked or not (order.env or order.cwd):
+            return ""
+        tell = f"{{ {self._tell(order, 'D', str(MISSING_FOLDER))};}} 2>/dev/null"
+        say = f'(\\unset -f command printf;\\eval \'\\command printf "%s\\\\n" "{_SHADOWED}"\') >&2'
+        refuse = f"{say};{tell};__oc_s={MISSING_FOLDER};{export}{_RETURN}"
+        probe = f"{{ {self._probe(order)};}} 2>/dev/null"
+        return f"{probe}\nif __oc_f {order.exec_id} >/dev/null 2>&1;then :;else {refuse};fi\n"
+
+    def _probe(self, order: Order) -> str:
+        return _PROBE.replace("TOKEN", order.exec_id)
+
     def _tell(self, order: Order, kind: str, *args: str) -> str:
-        return f'{self.emit} "{_mark(order, kind, *args)}" >>/dev/tty'
+        """Make a mark, whatever functions there are."""
+        emit = f'{self.emit} "{_mark(order, kind, *args)}"'
+        if not self.checked:
+            return f"{emit} >>/dev/tty"
+        apart = f"(\\unset -f command print printf;\\eval '{emit}')"
+        return (
+            f"{self._probe(order)};if __oc_f {order.exec_id} >/dev/null 2>&1;"
+            f"then {emit} >>/dev/tty;else {apart} >>/dev/tty;fi"
+        )
 
     def _begin(self, order: Order) -> str:
         """Before the command: not twice, back from where an interrupted one left us, the mark in the prompt, and B."""
@@ -173,7 +220,7 @@ class Posix:
         heal = f"\\. {shlex.quote(f'{order.folder}/heal')}"
         steps = [
             f'__oc_q= __oc_e=;__oc_c(){{ {self._tell(order, "C")};\\return "$__oc_s";}}',
-            f'case ${{__oc_w:+.$PWD}} in ".${{__oc_d-}}") {_BACK};;esac',
+            f'case ${{__oc_w:+.$PWD}} in ".${{__oc_d-}}") {self._back};;esac',
             f'case ${{PS1-}} in *";{order.nonce};P;"*);;*) {heal};;esac;case . in .);;esac',  # mksh keeps a match
             self._tell(order, "B"),
         ]
@@ -212,11 +259,19 @@ def _mark(order: Order, kind: str, *args: str) -> str:
     return f"\\033]6973;{order.nonce};{';'.join([kind, order.exec_id, *args])}\\007"
 
 
-DASH = Posix(name="dash", emit="\\command printf", edits_lines=False)
-BUSYBOX = Posix(name="busybox", emit="\\command printf", history="$HOME/.ash_history", asks_at_prompt=True)
+DASH = Posix(name="dash", emit="\\command printf", checked=True, has_conditions=False, edits_lines=False)
+BUSYBOX = Posix(
+    name="busybox",
+    emit="\\command printf",
+    checked=True,
+    has_conditions=False,
+    history="$HOME/.ash_history",
+    asks_at_prompt=True,
+)
 KSH93 = Posix(
     name="ksh93",
     emit="\\command print -n --",
+    checked=True,
     file="~/.kshrc",
     history="$HOME/.sh_history",
     newline_on_interrupt=Newline.NEVER,
@@ -229,6 +284,7 @@ KSH93 = Posix(
 MKSH = Posix(
     name="mksh",
     emit="\\builtin print -n --",
+    own="\\builtin",
     file="~/.mkshrc",
     history="-",
     traces_all=True,

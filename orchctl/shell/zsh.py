@@ -22,6 +22,7 @@ from orchctl.shell.base import (
     is_login,
     plainly_complete,
     program,
+    reached,
     restored_pipe,
     set_late,
     typed_path,
@@ -29,12 +30,15 @@ from orchctl.shell.base import (
 from orchctl.shell.marks import MOST_STATUSES
 
 _EMIT = "\\builtin print -rn --"
+_HIDDEN = "(( ${+functions[builtin]} ))"  # the user has a function named `builtin`
+_GIVE = f'{_HIDDEN} && \\return "$__oc_s";\\builtin return "$__oc_s"'
 # Under `set -e` a status other than 0 would end the shell.
-_RETURN = '[[ $- != *e* ]] || \\builtin return 0\n\\builtin return "$__oc_s"\n'
+_RETURN = f"[[ $- != *e* ]] || __oc_s=0\n{_GIVE}\n"
 
 
 # Here the shell would show the line that makes the end mark.
 _SHOWS_LINES = re.compile(r"\bset\s+-\w*v|verbose", re.IGNORECASE)
+_SHADOWED = "orchctl: a function named builtin hides the builtin; nothing was run"
 _FAILING_PIPES = "|"  # beside the letters of options: this one has none
 
 
@@ -110,7 +114,7 @@ class Zsh:
         aborted = "return" not in order.text and (own or not (order.complete or "<<" in order.text))
         stopped = "__oc_r == 126 ? 1 : __oc_r" if aborted else "__oc_r"
         status = f"__oc_s=$(( TRY_BLOCK_INTERRUPT > 0 ? 130 : {stopped} ))"
-        tell = f"__oc_e=$__oc_s;{_EMIT} {_mark(order, 'D', '$__oc_s', '', '', '$__oc_t')} >>/dev/tty;__oc_q=1"
+        tell = f"__oc_e=$__oc_s;{_tell(order, 'D', '$__oc_s', '', '', '$__oc_t')};__oc_q=1"
         end = f'{{ __oc_r=$?;[[ -n "${{__oc_q-}}" ]] || {{ {status};__oc_t="$__oc_s .";{tell};}};}} 2>/dev/null'
         redirect = f" <{shlex.quote(order.stdin)}" if order.stdin is not None else ""
         if order.apart:
@@ -127,7 +131,7 @@ class Zsh:
             else ""
         )
         pipe = restored_pipe(order, quiet="2>/dev/null", fails=_FAILING_PIPES in order.flags)
-        return Files(_begin(order) + go + run + _RETURN, PREFIX + pipe + order.text + "\n" + tail)
+        return Files(_begin(order) + _sure(order) + go + run + _RETURN, PREFIX + pipe + order.text + "\n" + tail)
 
     def typed_line(self, folder: str, exec_id: str, *, own_stdin: bool = False) -> str:
         """With a backslash, so that the dot is no alias."""
@@ -177,9 +181,11 @@ zshaddhistory_functions=(${{zshaddhistory_functions:#__oc_h}} __oc_h)
 """
 
 
-def _mark(order: Order, kind: str, *args: str) -> str:
+def _tell(order: Order, kind: str, *args: str) -> str:
+    """Make a mark, even if the user has a function named `builtin`."""
     body = ";".join([kind, order.exec_id, *args])
-    return f"$'\\e'\"]6973;{order.nonce};{body}\"$'\\a'"
+    emit = f"{_EMIT} $'\\e'\"]6973;{order.nonce};{body}\"$'\\a'"
+    return f"{{ ! {_HIDDEN} || (\\unset 'functions[builtin]';{emit});{_HIDDEN} || {emit};}} >>/dev/tty"
 
 
 def _begin(order: Order) -> str:
@@ -187,9 +193,9 @@ def _begin(order: Order) -> str:
     hook = '[[ "${precmd_functions[*]-}" == *__oc_p* && -n "${functions[__oc_p]-}" ]]'
     once = f'[[ "${{__oc_l-}}" != {order.exec_id} ]] || \\builtin return "$__oc_s";__oc_l={order.exec_id}'
     steps = [
-        f'__oc_q= __oc_e= __oc_t=;__oc_c() {{ {_EMIT} {_mark(order, "C")} >>/dev/tty;\\builtin return "$__oc_s";}}',
+        f"__oc_q= __oc_e= __oc_t=;__oc_c() {{ {_tell(order, 'C')};{_GIVE};}}",
         f"{{ {hook} || \\. {shlex.quote(f'{order.folder}/heal')};}}",
-        f"{_EMIT} {_mark(order, 'B')} >>/dev/tty",
+        _tell(order, "B"),
     ]
     return f"__oc_s=$?\n{{ {once};}} 2>/dev/null\n{{ {';'.join(steps)};}} 2>/dev/null\n"
 
@@ -199,23 +205,43 @@ def _variables(env: Mapping[str, str]) -> tuple[str, str]:
     before = after = ""
     for number, (name, value) in enumerate(env.items()):
         old, kind = f"__oc_v{number}", f"__oc_t{number}"
-        before += f"unset {old} {kind};(( ! ${{+{name}}} )) || {{ {old}=${{{name}}} {kind}=${{(t){name}}};}}\n"
-        before += f"\\builtin export {name}={always_quoted(value)}\n"
+        before += (
+            f"\\builtin unset {old} {kind};(( ! ${{+{name}}} )) || {{ {old}=${{{name}}} {kind}=${{(t){name}}};}}\n"
+        )
+        before += f"{name}={always_quoted(value)};\\builtin export {name}\n"
+        before += _or_stop(f"[[ ${{(t){name}}} == *export* ]]")
         after += (
             f"if (( ${{+{old}}} )); then {name}=${old};[[ ${kind} == *export* ]] || \\builtin typeset -g +x {name};"
-            f"else unset {name};fi;unset {old} {kind}\n"
+            f"else \\builtin unset {name};fi;\\builtin unset {old} {kind}\n"
         )
     return before, after
+
+
+def _sure(order: Order) -> str:
+    """Refuse a text that needs a builtin which nobody can reach: it would run elsewhere, or with other variables."""
+    if not order.env and order.cwd is None:
+        return ""
+    tell = f"{{ {_tell(order, 'D', str(MISSING_FOLDER))};}} 2>/dev/null"
+    say = f"(\\unset 'functions[builtin]';\\builtin print -r -- '{_SHADOWED}' >&2)"
+    refuse = f"{say};{tell};__oc_s={MISSING_FOLDER};{_RETURN}{_or_stop('[[ . == .. ]]')}"
+    return f"! {_HIDDEN} || {{ {refuse}}}\n"
+
+
+def _or_stop(condition: str) -> str:
+    """Run nothing further unless it holds: even a function named `builtin` cannot keep an error from doing so."""
+    return f"{condition} || : ${{__oc_nothing?{_SHADOWED}}}\n"
 
 
 def _folder(order: Order) -> tuple[str, str]:
     """There and back: no hook sees it, and the directory stack stays as it is."""
     if order.cwd is None:
         return "", ""
-    missing = f"{{ {_EMIT} {_mark(order, 'D', str(MISSING_FOLDER))} >>/dev/tty;}} 2>/dev/null"
+    missing = f"{{ {_tell(order, 'D', str(MISSING_FOLDER))};}} 2>/dev/null"
+    target, there = reached(order.cwd)
     move = '() { \\builtin emulate -L zsh;\\builtin cd -q -- "$1";}'
     go = (
         f"__oc_w=$PWD __oc_o=${{OLDPWD-}}\n"
-        f"{move} {always_quoted(order.cwd)} || {{ {missing};__oc_s={MISSING_FOLDER};{_RETURN}}}\n"
+        f"{move} {target} || {{ {missing};__oc_s={MISSING_FOLDER};{_RETURN}}}\n{_or_stop(there)}"
     )
-    return go, f'{move} "$__oc_w";OLDPWD=$__oc_o\n'
+    again = '[[ $PWD == "$__oc_w" ]] || \\cd -q -- "$__oc_w"'  # the text may have made a function of `builtin`
+    return go, f'{move} "$__oc_w";{again};OLDPWD=$__oc_o\n'

@@ -330,10 +330,12 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "set: allexport": _ALL,
     },
     (
-        "Without the command that makes marks only the prompt tells of the end; the status is right, the "
-        "output has what is drawn before a prompt."
+        "Only `command` or `builtin` could run it with variables or a directory of its own. That is a clear error: see "
+        "own_traces.py."
     ): {
-        "functions over command and builtin": "zsh",
+        "functions over command and builtin, and a variable and a directory of its own": "zsh dash busybox ksh93",
+        "a function over command, and a variable of its own": "dash busybox ksh93",
+        "a function over command, and a directory of its own": "dash busybox ksh93",
     },
     "Without a line editor nobody undoes what the terminal makes of Enter. That is a clear error.": {
         "stty: newlines arrive as carriage returns": "dash",

@@ -91,3 +91,37 @@ ALLEXPORT = (
         ),
     ),
 )
+_REFUSED = rb"orchctl: a function named (command|builtin) hides the builtin; nothing was run\n"
+# where a function takes the place of the only builtin that could do it
+SHADOWED = (
+    Case(
+        "a text that cannot be given a variable or a directory is not run",
+        (
+            Step("command() { :; }; builtin() { :; }"),
+            Step("touch made", 125, match=_REFUSED, env=(("K", "v"),)),
+            Step("echo $?", output=b"125\n"),
+            Step("touch made", 125, match=_REFUSED, cwd="/tmp"),
+            Step("cd /; touch made", 125, match=_REFUSED, env=(("K", "v"),), cwd="~"),
+            Step("ls; echo ${K-unset}; [ $PWD = $HOME ]", output=b"unset\n"),
+        ),
+    ),
+    Case(
+        "a text with functions over command and builtin",
+        (
+            Step("command() { echo FAKE; }; builtin() { echo FAKE; }"),
+            Step("echo a; (exit 7)", 7, b"a\n"),
+            Step("echo $?", output=b"7\n"),
+            Step("unset -f command builtin; (exit 3)", 3),
+            Step("echo $? $K $PWD", output=b"3 v /usr\n", env=(("K", "v"),), cwd="/usr"),
+        ),
+    ),
+    Case(
+        "a function that passes everything on",
+        (
+            Step('command() { "$@"; }; builtin() { command "$@"; }'),
+            Step("(exit 7)", 7),
+            Step("unset -f command builtin; set -- a b"),
+            Step("echo $# $K", output=b"2 v\n", env=(("K", "v"),)),
+        ),
+    ),
+)

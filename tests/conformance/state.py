@@ -139,6 +139,35 @@ CASES = (
         (Step("command() { :; }; builtin() { :; }"), Step("(exit 8)", 8), Step("echo hi", output=b"hi\n")),
         refusable=True,
     ),
+    Case(
+        "functions over command and builtin, and a variable and a directory of its own",
+        (
+            Step("command() { :; }; builtin() { :; }"),
+            Step("mkdir made", env=(("ZQ", "1"),), cwd="~"),
+            Step("cd /; ls ~", output=b"made\n"),
+        ),
+        refusable=True,
+    ),
+    Case(
+        "a function over command, and a variable of its own",
+        (
+            Step("command() { echo FAKE; }", output=b""),
+            Step("touch made; (exit 7)", 7, env=(("ZQ", "1"),)),
+            Step("ls; unset -f command", output=b"made\n"),
+        ),
+    ),
+    Case(
+        "a function over command, and a directory of its own",
+        (
+            Step("mkdir other; command() { :; }"),
+            Step("pwd; touch made; (exit 3)", 3, match=rb"/[^\n]*/other\n", cwd="~/other"),
+            Step("ls -d made other/made 2>/dev/null; pwd; unset -f command", match=rb"other/made\n/.*(?<!other)\n"),
+        ),
+    ),
+    Case(
+        "a text that makes a function of command goes back to where it was",
+        (Step("command() { :; }", cwd="/usr"), Step("[ $PWD = $HOME ]; unset -f command")),
+    ),
     Case("an alias over a reserved word", (Step("alias case='echo CASE' if='echo IF'"), Step("(exit 8)", 8))),
     Case(
         "builtins that are switched off",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.case import Case
-from tests.conformance.kinds import BASH, BOURNE, DASH, FISH, ZSH, Kind
-from tests.conformance.own_traces import ALLEXPORT
+from tests.conformance.kinds import BASH, BOURNE, BUSYBOX, DASH, FISH, KSH93, ZSH, Kind
+from tests.conformance.own_traces import ALLEXPORT, SHADOWED
 from tests.conformance.own_traces import BASH as BASH_CASES
 from tests.conformance.own_traces import FISH as FISH_CASES
 from tests.conformance.own_traces import ZSH as ZSH_CASES
@@ -19,6 +19,7 @@ ROWS = (
     *((ZSH, case) for case in ZSH_CASES),
     *((FISH, case) for case in FISH_CASES),
     *((kind, case) for kind in (BASH, *BOURNE) for case in ALLEXPORT),
+    *((kind, case) for kind in (ZSH, DASH, BUSYBOX, KSH93) for case in SHADOWED),
 )
 
 
