@@ -32,10 +32,10 @@ from orchctl.shell.base import (
     set_late,
 )
 
-# A text that has its commands traced; and one whose end mark comes from the wrapper alone, because it would show or
-# swallow a line of ours.
+# A text that has its commands traced; and one whose end mark comes from the wrapper alone, because it would show a line
+# of ours.
 _TRACE = re.compile(r"\bxtrace\b|\bset\s+(?:-\w+\s+)*-\w*x")
-_OWN_END = re.compile(r"<<|\bset\s+-\w*v|\bverbose\b")
+_OWN_END = re.compile(r"\bset\s+-\w*v|\bverbose\b")
 # Under `set -e` a status other than 0 would end the shell.
 _RETURN = 'case $- in *e*) \\return 0;;esac;\\return "$__oc_s"'
 
@@ -106,8 +106,10 @@ class Posix:
         return not plainly_complete(text)
 
     def parser(self, command: Sequence[str], path: str) -> list[str]:
-        """The shell that only reads a file."""
-        return [*self.argv("", command)[:-1], "-n", path]
+        """The shell that only reads a file; a here-document without its end would take any further line."""
+        swallows = '{ cat "$0";printf \'\\n)\\n\';} | "$@" -n 2>/dev/null'
+        whole = f'"$@" -n "$0" && {{ ! grep -q "<<" "$0" || ! {{ {swallows};}};}}'
+        return ["/bin/sh", "-c", whole, path, *self.argv("", command)[:-1]]
 
     def one_command(self, order: Order) -> Files:
         """A text that is complete gets the end mark as its own last line.

@@ -5,16 +5,25 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.case import Case
-from tests.conformance.kinds import BASH, BOURNE, BUSYBOX, DASH, FISH, KSH93, ZSH, Kind
+from tests.conformance.kinds import BASH, BOURNE, BUSYBOX, DASH, FISH, KSH93, MKSH, ZSH, Kind
 from tests.conformance.own_traces import ALLEXPORT, SHADOWED
 from tests.conformance.own_traces import BASH as BASH_CASES
 from tests.conformance.own_traces import FISH as FISH_CASES
 from tests.conformance.own_traces import ZSH as ZSH_CASES
 from tests.conformance.runner import run
+from tests.conformance.table import CASES
 from tests.needs import marks
 from tests.world import World
 
+# rows of the table that are to hold here in every run
+ALWAYS = {
+    "a here-document without its end": (DASH, BUSYBOX),
+    "an ERR trap and a here-document": (ZSH, BUSYBOX, KSH93, MKSH),
+    "a function over command, and a variable of its own": (ZSH, MKSH),
+    "a function over command, and a directory of its own": (ZSH, MKSH),
+}
 ROWS = (
+    *((kind, case) for case in CASES for kind in ALWAYS.get(case.name, ())),
     *((BASH, case) for case in BASH_CASES),
     *((ZSH, case) for case in ZSH_CASES),
     *((FISH, case) for case in FISH_CASES),

@@ -39,6 +39,18 @@ CASES = (
         "an ERR trap sees the status",
         (Step("trap 'echo E$?' ERR"), Step("(exit 5)", 5, b"E5\n"), Step("echo $?", output=b"5\n")),
     ),
+    Case(
+        "an ERR trap and a here-document in a loop",
+        (
+            Step("trap 'echo E$?' ERR"),
+            Step("for i in 1 2; do cat <<-x; done; (exit 3)\n\tin $i\n\tx", 3, b"in 1\nin 2\nE3\n"),
+            _HI,
+        ),
+    ),
+    Case(
+        "an ERR trap and a here-document that is quoted",
+        (Step("trap 'echo E$?' ERR; cat <<'a b'\n$x <<y\na b\necho '<<z'; (exit 6)", 6, b"$x <<y\n<<z\nE6\n"), _HI),
+    ),
     Case("an ERR trap in the same text", (Step("trap 'echo failed' ERR; echo a; (exit 4)", 4, b"a\nfailed\n"),)),
     Case(
         "an ERR trap and a failure that is handled",
