@@ -65,6 +65,7 @@ class Clocks:
     def __init__(self, world: World) -> None:
         self._world = world
         self._dial = f"{world.folder}/dial"
+        self.library = f"{world.folder}/clocks.so"
         self.set()
 
     def set(self, *, real_s: int = 0, boot_s: int = 0) -> None:
@@ -73,16 +74,23 @@ class Clocks:
             file.write(f"{real_s} {boot_s}\n")
         os.rename(f"{self._dial}.new", self._dial)
 
+    @property
+    def env(self) -> dict[str, str]:
+        """What puts a process on these clocks, once there is a library."""
+        return {"LD_PRELOAD": self.library}
+
+    def build(self) -> None:
+        """The library."""
+        words = ["gcc", "-shared", "-fPIC", "-O1", f'-DDIAL="{self._dial}"', "-x", "c", "-", "-o", self.library, "-ldl"]
+        subprocess.run(words, input=SOURCE, text=True, check=True, timeout=60)
+
     def start_supervisor(self) -> None:
         """A supervisor on these clocks, and all that come after it."""
-        library = f"{self._world.folder}/clocks.so"
-        words = ["gcc", "-shared", "-fPIC", "-O1", f'-DDIAL="{self._dial}"', "-x", "c", "-", "-o", library, "-ldl"]
-        subprocess.run(words, input=SOURCE, text=True, check=True, timeout=60)
+        self.build()
         prepare(Root(self._world.state))
         told, tell = os.pipe()
         with os.fdopen(told, "rb") as ready:
             words = [sys.executable, "-P", "-m", "orchctl.pair", self._world.state, "--ready", str(tell)]
-            env = self._world.env | {"LD_PRELOAD": library}
-            subprocess.run(words, env=env, pass_fds=[tell], check=True, timeout=60)
+            subprocess.run(words, env=self._world.env | self.env, pass_fds=[tell], check=True, timeout=60)
             os.close(tell)
             assert ready.read().endswith(b"ready\n")
