@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import heapq
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -20,7 +23,8 @@ from tests.chaos.stage import Stage
 STEP_S = 0.02
 PATIENCE_S = 20.0  # a fault that finds nobody to strike for so long is passed over
 WHOLE_S = 60.0  # a pair that is not whole again so long after a fault is a finding
-FOR_SERVERS_TOO: tuple[str, ...] = ()  # known broken: a prompt on its way to a server whose pair is struck may be lost
+FOR_SERVERS_TOO = ("kill-keeper", "kill-mover", "stop-keeper", "stop-mover", "remove-pair-socket", "remove-index")
+JUMPS_S = (3600, -3600, 40 * 86400, -86400, 10 * 365 * 86400)  # of the wall clock
 FEW = 4  # descriptors that are left to the supervisor
 
 
@@ -33,27 +37,27 @@ class Striker:
         self._ends: list[tuple[float, int, Callable[[], object], Landed]] = []
 
     def run(self, planned: list[Fault]) -> None:
-        """All of them; what cannot be done in time is passed over."""
-        for fault in planned:
-            self._until(self._stage.began_at + fault.at_s)
-            give_up_at = time.monotonic() + PATIENCE_S
-            while not self.BLOWS[fault.kind](self, fault) and time.monotonic() < give_up_at:
-                self._until(time.monotonic() + STEP_S)
-        while self._ends:
-            self._until(self._ends[0][0])
-
-    def _until(self, at: float) -> None:
-        """Sleep until then; what is due ends meanwhile."""
-        while True:
+        """All of them, each when it may; what finds nobody in time is passed over, and what is left at the end."""
+        waiting = list[tuple[float, Fault]]()
+        ahead = deque(planned)
+        while (ahead or waiting) and not self._stage.over:
             now = time.monotonic()
-            while self._ends and self._ends[0][0] <= now:
-                _, _, end, landed = heapq.heappop(self._ends)
-                with contextlib.suppress(ProcessLookupError):
-                    end()
-                self._stage.ended(landed)
-            if now >= at:
-                return
-            time.sleep(max(0.0, min(at - now, STEP_S)))
+            while ahead and self._stage.began_at + ahead[0].at_s <= now:
+                waiting.append((now + PATIENCE_S, ahead.popleft()))
+            done = [one for _, one in waiting if self.BLOWS[one.kind](self, one)]
+            waiting = [(until, one) for until, one in waiting if one not in done and now < until]
+            self._pause(now)
+        while self._ends:
+            self._pause(float("inf"))
+
+    def _pause(self, now: float) -> None:
+        """A moment; what is due by then ends."""
+        while self._ends and self._ends[0][0] <= now:
+            _, _, end, landed = heapq.heappop(self._ends)
+            with contextlib.suppress(ProcessLookupError):
+                end()
+            self._stage.ended(landed)
+        time.sleep(STEP_S)
 
     def _lasts(self, fault: Fault, end: Callable[[], object], session: str = "", pids: tuple[int, ...] = ()) -> None:
         landed = self._stage.strike(fault, session, pids, lasts=True)
@@ -157,15 +161,18 @@ class Striker:
     # files
 
     def _fill_disk(self, fault: Fault) -> bool:
-        """A file that takes all room, where the state directory is on a small disk of its own; else see `_limit`."""
+        """A file that takes all room, where the state directory is on a small disk of its own."""
         if not os.path.ismount(self._world.state):
             return self._limit_files(fault)
         if not self._may(fault):
             return False
-        path, free = f"{self._world.state}/filler", os.statvfs(self._world.state)
-        with open(path, "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(4096, free.f_bavail * free.f_frsize))
+        path = f"{self._world.state}/filler"
         self._lasts(fault, lambda: os.unlink(path))
+        with open(path, "wb", buffering=0) as file:  # by writing: others take room meanwhile, and some is free again
+            for piece in (1 << 20, 4096, 1):
+                with contextlib.suppress(OSError):
+                    while file.write(bytes(piece)) == piece:
+                        pass
         return True
 
     def _limit_files(self, fault: Fault) -> bool:
@@ -182,6 +189,15 @@ class Striker:
             return True
         return False
 
+    def _jump(self, fault: Fault) -> bool:
+        """The wall clock of all daemons, not the seconds since boot; and back."""
+        found = processes.supervisors(self._world)
+        if not found or not self._may(fault) or not processes.has_loaded(found[-1], self._stage.clocks.library):
+            return False
+        self._lasts(fault, self._stage.clocks.set)
+        self._stage.clocks.set(real_s=JUMPS_S[fault.pick % len(JUMPS_S)])
+        return True
+
     def _remove_socket(self, fault: Fault) -> bool:
         path = f"{self._world.state}/supervisor.sock"
         if not self._may(fault) or not os.path.exists(path):
@@ -190,27 +206,41 @@ class Striker:
         os.unlink(path)
         return True
 
-    def _remove_pair_socket(self, fault: Fault) -> bool:
+    def _replace_lock(self, fault: Fault) -> bool:
+        """As if somebody had removed it, and another had looked whether it is held."""
+        if not self._may(fault):
+            return False
+        path = f"{self._world.state}/supervisor.lock"
+        os.close(os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT, 0o600))
+        self._stage.strike(fault)
+        os.rename(f"{path}.new", path)
+        return True
+
+    def _remove_of_session(self, fault: Fault, pattern: str) -> bool:
         target = self._target(fault)
         if target is None:
             return False
-        with contextlib.suppress(FileNotFoundError):
+        found = glob.glob(f"{self._world.state}/sessions/{target[0]}/{pattern}")
+        if found:
             self._stage.strike(fault, target[0])
-            os.unlink(f"{self._world.state}/sessions/{target[0]}/pair.sock")
-        return True
+        for path in found:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        return bool(found)
 
-    def _hide(self, fault: Fault, name: str) -> bool:
-        """Put it elsewhere for a moment: root may read what has no permissions."""
+    def _hide(self, fault: Fault, name: str, *, block: bool = False) -> bool:
+        """Put it elsewhere for a moment: root may read what has no permissions. `block`: something else is there."""
         target = self._target(fault)
         if target is None:
             return False
         path, away = f"{self._world.state}/sessions/{target[0]}{name}", f"{self._world.state}/away-{fault.number}"
-        if os.geteuid():
-            os.chmod(path, 0)
-            self._lasts(fault, lambda: os.chmod(path, 0o600 if name else 0o700), target[0])
-        else:
+        try:
             os.rename(path, away)
-            self._lasts(fault, lambda: os.rename(away, path), target[0])
+        except FileNotFoundError:  # it has just ended, and is gone
+            return False
+        self._lasts(fault, lambda: _put_back(away, path), target[0])
+        if block:
+            os.mkdir(path, 0o700)
         return True
 
     def _restart(self, fault: Fault) -> bool:
@@ -241,16 +271,29 @@ class Striker:
         "kill-keeper-and-zygote": _kill_keeper_and_zygote,
         "stop-keeper": _signal_keeper,
         "stop-mover": _signal_mover,
+        "stop-mover-long": _signal_mover,
         "kill-client": _signal_client,
         "stop-client": _signal_client,
         "no-descriptors": _take_descriptors,
         "full-disk": _fill_disk,
+        "clock-jump": _jump,
         "remove-socket": _remove_socket,
-        "remove-pair-socket": _remove_pair_socket,
+        "replace-lock": _replace_lock,
+        "remove-pair-socket": lambda self, fault: self._remove_of_session(fault, "pair.sock"),
+        "remove-index": lambda self, fault: self._remove_of_session(fault, "out/*.idx"),
         "hide-spec": lambda self, fault: self._hide(fault, "/spec.json"),
         "hide-folder": lambda self, fault: self._hide(fault, ""),
+        "block-spec": lambda self, fault: self._hide(fault, "/spec.json", block=True),
+        "block-journal": lambda self, fault: self._hide(fault, "/run.jnl", block=True),
         "restart-supervisor": _restart,
     }
+
+
+def _put_back(away: str, path: str) -> None:
+    """Whatever has been put in its place meanwhile."""
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    os.rename(away, path)
 
 
 def _go_on(pids: tuple[int, ...]) -> None:

@@ -99,9 +99,12 @@ class Life(ABC):
 
     def put_an_end(self) -> None:
         """A life that was cut short by an excused error leaves nothing behind."""
-        if self.session:
+        until = time.monotonic() + ANSWER_S
+        while self.session and time.monotonic() < until:  # what excused the error may last
             with contextlib.suppress(Excused):
                 self.stage.ask(self.session, "kill", lambda: self.client.kill(self.session, grace_s=1.0))
+                return
+            time.sleep(1.0)
 
     def find(self, *complaints: str) -> None:
         """Write them down."""
@@ -129,6 +132,7 @@ class Pour(Life):
         code = self.dice.randrange(100)
         words = program("pour", self.file, str(total), str(seed), str(rate), str(code))
         self.spawn(words, pty=self.pty)
+        began_at = time.monotonic()
         follower = _Follower(self)
         process = self._follow_apart() if self.dice.random() < 0.4 else None
         ended = self.wait()
@@ -144,12 +148,12 @@ class Pour(Life):
         follower.thread.join(ANSWER_S)
         if follower.thread.is_alive():
             self.find("a follower does not end")
-        elif follower.trouble:
+        elif follower.trouble and not follower.excused:
             self.find(f"a follower broke: {follower.trouble}")
-        else:
+        elif not follower.excused:
             self.find(*(f"follower: {one}" for one in oracle.stream(bytes(follower.got), self.log(), whole=True)))
         if process is not None:
-            self._judge_apart(process, wrote)
+            self._judge_apart(process, wrote, began_at)
 
     def _follow_apart(self) -> subprocess.Popen[bytes]:
         """A process of its own, which may be killed."""
@@ -159,7 +163,7 @@ class Pour(Life):
         self.stage.clients[self.slot] = process
         return process
 
-    def _judge_apart(self, process: subprocess.Popen[bytes], wrote: bytes) -> None:
+    def _judge_apart(self, process: subprocess.Popen[bytes], wrote: bytes, since: float) -> None:
         try:
             code = process.wait(ANSWER_S)
         except subprocess.TimeoutExpired:
@@ -169,7 +173,7 @@ class Pour(Life):
         self.stage.clients.pop(self.slot, None)
         with open(f"{self.file}.followed", "rb") as file:
             got = file.read()
-        if code not in (0, -9):
+        if code not in (0, -9) and not self.stage.excuses(self.session, "", "follow", since):
             self.find(f"a following process ended with {code}")
         whole = code == 0 and not self.lost
         self.find(*(f"following process: {one}" for one in oracle.stream(got, wrote, whole=whole)))
@@ -188,6 +192,8 @@ class _Follower:
     def __init__(self, life: Life) -> None:
         self.got = bytearray()
         self.trouble = ""
+        self.excused = False  # by a fault that struck then
+        self._began_at = time.monotonic()
         self._life = life
         self.thread = threading.Thread(target=self._follow, name=f"follower {life.session}", daemon=True)
         self.thread.start()
@@ -201,7 +207,9 @@ class _Follower:
                         return
                     self.got += piece.data
         except Exception as error:  # noqa: BLE001
-            self.trouble = f"{type(error).__name__} {getattr(error, 'code', '')} {error}"
+            code = getattr(error, "code", "")
+            self.excused = self._life.stage.excuses(self._life.session, code, "follow", self._began_at)
+            self.trouble = f"{type(error).__name__} {code} {error}"
 
 
 class Tree(Life):

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 
 from tests.chaos.schedule import KINDS, Landed, may_be_lost
 
-ANSWER_S = 60.0  # every answer comes by then: half a minute to find a supervisor again, and the machine is busy
+ANSWER_S = 60.0  # whatever is asked ends by then, or nobody waits for it any more
+# And each answer by its own time: a second or two to find the next supervisor, and the machine is busy. `exec` and
+# `wait` also take as long as what they wait for, `send` as long as a slow reader takes to read.
+LIMITS_S: dict[str, float] = {"info": 20.0, "kill": 25.0, "spawn": 25.0, "send": 40.0, "exec": 45.0, "wait": 50.0}
 AFTERWARDS_S = 3.0  # what a fault breaks may be seen for so long after its end
 
 # While such a fault lasts a clear error is right, and a wrong answer is not. `session`: only for what it struck.
@@ -21,6 +24,8 @@ EXCUSED: dict[str, str] = {
     "no-descriptors": "all",
     "full-disk": "all",
     "hide-folder": "session",
+    "block-journal": "session",
+    "stop-mover-long": "session",
     "kill-pair": "session",
     "kill-keeper-and-zygote": "session",
 }
@@ -95,6 +100,15 @@ class End:
     code: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said of a command's end, or has to be."""
+
+    output: bytes
+    code: int | None
+    status: str = "exited"
+
+
 def end(session: str, told: End, due: Sequence[End], landed: Iterable[Landed]) -> list[str]:
     """What the program decided; `lost` only where nobody was left to hear it, and then without a code."""
     if told in due:
@@ -116,6 +130,42 @@ def is_excused(session: str, code: str, what: str, began_at: float, ended_at: fl
     return False
 
 
+def held_s(session: str, what: str, began_at: float, ended_at: float, landed: Iterable[Landed]) -> float:
+    """How long a request stood still because somebody who has to answer it was stopped, or could not write.
+
+    `kill` needs no mover: one that is stopped is no reason to wait.
+    """
+    total_s = 0.0
+    for one in landed:
+        holds = KINDS[one.fault.kind].hold_s != (0.0, 0.0) and one.session in ("", session)
+        if holds and not (what == "kill" and one.fault.kind.startswith("stop-mover")):
+            until = ended_at if one.ended_at is None else one.ended_at
+            total_s += max(0.0, min(until, ended_at) - max(one.began_at, began_at))
+    return total_s
+
+
 def late(what: str, took_s: float, held_s: float = 0.0) -> list[str]:
-    """An answer within its time limit."""
-    return [f"{what} was answered after {took_s:.1f} s"] if took_s > ANSWER_S + held_s else []
+    """An answer within its time limit; `held_s` of it nobody could have done anything."""
+    limit_s = LIMITS_S.get(what, ANSWER_S)
+    words = f"{what} was answered after {took_s:.1f} s, {held_s:.1f} of them held up; its limit is {limit_s:.0f} s"
+    return [words] if took_s > limit_s + held_s else []
+
+
+def command(word: str, told: Told, due: Told, *, lost: bool) -> list[str]:
+    """What `exec` answered. In a session that was lost the code may be missing, and output after the loss; neither may
+    be wrong, and an end without a code is no success.
+    """
+    whole = not (lost and told.code is None)
+    found = [f"exec {word}: {one}" for one in stream(told.output, due.output, whole=whole)]
+    if told.code is None and lost:
+        return found if told.status == "error" else [*found, f"exec {word} has no code, and ended as {told.status}"]
+    if told.code == due.code:
+        return found
+    return [*found, f"exec {word} exited with {due.code}, and was told to have with {told.code} ({told.status})"]
+
+
+def doubts(doubtful: int, landed: Iterable[Landed]) -> list[str]:
+    """`maybe-typed` is for the one write that nobody knows of: few of those who kill a keeper or a mover meet it."""
+    kills = sum(one.fault.kind in ("kill-keeper", "kill-mover") for one in landed)
+    most = max(2, kills // 20)
+    return [f"{doubtful} answers are maybe-typed after {kills} kills; at most {most} may be"] if doubtful > most else []

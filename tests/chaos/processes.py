@@ -58,6 +58,11 @@ def supervisors(world: World) -> list[int]:
     return sorted(found, key=started)
 
 
+def has_loaded(pid: int, library: str) -> bool:
+    """Whether a process runs with that library."""
+    return os.fsencode(library) in _text(f"/proc/{pid}/maps")
+
+
 def zygotes(world: World) -> list[int]:
     """Also those that were taken over from; the newest last."""
     return named(world, "orchctl-zygote")

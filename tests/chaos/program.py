@@ -72,6 +72,18 @@ def tree(file: str) -> None:
         time.sleep(1000)
 
 
+def mutter(file: str, words: str) -> None:
+    """Some words, far less than a silence apart; the file has the moment of each, on a clock that all share."""
+    raw(1)
+    with open(file, "ab", buffering=0) as note:
+        for _ in range(int(words)):
+            note.write(b"%.3f\n" % time.monotonic())
+            os.write(1, b".\n")
+            time.sleep(0.25)
+    while True:
+        time.sleep(1000)
+
+
 def again(file: str, good: str) -> None:
     """Fail, and say so in the file, until the run of that number."""
     with open(file, "ab", buffering=0) as note:
@@ -88,5 +100,5 @@ def raw(fd: int) -> None:
 
 
 if __name__ == "__main__":
-    PROGRAMS: dict[str, Callable[..., None]] = {"pour": pour, "read": read, "tree": tree, "again": again}
-    PROGRAMS[sys.argv[1]](*sys.argv[2:])
+    PROGRAMS: tuple[Callable[..., None], ...] = (pour, read, tree, mutter, again)
+    next(one for one in PROGRAMS if one.__name__ == sys.argv[1])(*sys.argv[2:])

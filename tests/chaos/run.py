@@ -11,11 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.chaos import uses
+import pytest
+
+from tests.chaos import oracle, uses
 from tests.chaos.faults import Striker
 from tests.chaos.oracle import Finding
 from tests.chaos.schedule import HELD, SLOTS, Fault, faults, kind_of_slot, least
 from tests.chaos.stage import Stage
+from tests.clocks import Clocks
 from tests.harness import kits
 from tests.world import DEADLINE_S, World, fresh_world, until
 
@@ -31,6 +34,7 @@ class Report:
     landed: Counter[str]
     due: dict[str, int]
     counts: Counter[str]
+    slowest_s: dict[str, float]
     findings: tuple[Finding, ...]
 
     @property
@@ -46,6 +50,9 @@ class Report:
         lines = [f"chaos: seed {self.seed}, {self.seconds:.0f} s, {sum(self.landed.values())} faults landed"]
         lines += [f"  {self.landed[kind]:5d}  {kind}" for kind in sorted(self.due)]
         lines += ["  done: " + ", ".join(f"{count} {word}" for word, count in sorted(self.counts.items()))]
+        lines += [
+            "  slowest: " + ", ".join(f"{word} {took_s:.1f} s" for word, took_s in sorted(self.slowest_s.items()))
+        ]
         lines += [f"  too few landed: {one}" for one in self.missing]
         lines += [f"  FINDING {finding}" for finding in self.findings]
         return "\n".join([*lines, f"  {len(self.findings)} findings"])
@@ -61,12 +68,13 @@ def run(
     say: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Thirty slots for so long, with faults by the seed; `disk` is the size of a small disk for the state directory."""
-    planned = faults(seed, seconds, kinds or HELD)
+    kinds = kinds or HELD
+    planned = faults(seed, seconds, kinds)
     found, stage = "", None
     try:
-        with fresh_world() as world, _disk(world, disk), kits.scripted(world) as kit:
+        with fresh_world() as world, _disk(world, disk), _clocks(world) as clocks, kits.scripted(world) as kit:
             kit.prepare(world)
-            stage = Stage(world, seconds, say)
+            stage = Stage(world, clocks, seconds, say)
             _play(stage, planned, seed, slots)
             _finish(stage)
     except AssertionError as error:  # something is left of it
@@ -76,7 +84,8 @@ def run(
     if found:
         stage.findings.append(Finding("", "end", found))
     landed = Counter(one.fault.kind for one in stage.landed)
-    return Report(seed, seconds, landed, least(planned), stage.counts, tuple(stage.findings))
+    due = least(planned, seconds, kinds)
+    return Report(seed, seconds, landed, due, stage.counts, stage.slowest_s, tuple(stage.findings))
 
 
 def _play(stage: Stage, planned: list[Fault], seed: int, slots: int) -> None:
@@ -112,8 +121,10 @@ def _fill(stage: Stage, slot: int, seed: int) -> None:
 
 
 def _finish(stage: Stage) -> None:
-    """What is on disk is whole, and nothing of a session lives."""
+    """What is on disk is whole, nothing of a session lives, and little was in doubt."""
     world = stage.world
+    doubtful = sum(count for word, count in stage.counts.items() if word.endswith(" maybe-typed"))
+    stage.find("", "end", *oracle.doubts(doubtful, stage.landed))
     try:
         until(lambda: world.json("list") == [], deadline_s=DEADLINE_S)
     except (AssertionError, OSError) as error:
@@ -123,6 +134,18 @@ def _finish(stage: Stage) -> None:
         done = world.run(*words)
         if done.returncode:
             stage.find("", "end", f"{' '.join(words)}: {done}")
+
+
+@contextlib.contextmanager
+def _clocks(world: World) -> Iterator[Clocks]:
+    """A supervisor on clocks of its own, and so whoever is started in its place, by us too."""
+    clocks = Clocks(world)
+    clocks.start_supervisor()
+    world.env |= clocks.env
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in clocks.env.items():
+            patch.setenv(name, value)
+        yield clocks
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from orchctl.log import journal
 from tests.chaos import oracle
 from tests.chaos.oracle import Finding
 from tests.chaos.schedule import Fault, Landed
+from tests.clocks import Clocks
 from tests.world import World
 
 T = TypeVar("T")
@@ -37,8 +38,9 @@ class Excused(Exception):
 class Stage:
     """Used by many threads at once; lists only grow, and are replaced or appended to in one step."""
 
-    def __init__(self, world: World, seconds: float, say: Callable[[str], None]) -> None:
+    def __init__(self, world: World, clocks: Clocks, seconds: float, say: Callable[[str], None]) -> None:
         self.world = world
+        self.clocks = clocks
         self._say = say  # told each finding at once
         self.began_at = time.monotonic()
         self.seconds = seconds
@@ -47,6 +49,7 @@ class Stage:
         self.counts: Counter[str] = Counter()  # what was done, by word
         self.targets: dict[int, str] = {}  # slot → the session that lives there, once its spawn was answered
         self.servers: dict[int, str] = {}  # the same of an agent's server, which others may depend on
+        self.slowest_s: dict[str, float] = {}  # by what was asked, without the time that it was held up
         self.clients: dict[int, subprocess.Popen[bytes]] = {}  # processes that may be killed, by slot
         self.waiting: dict[str, tuple[str, float]] = {}  # thread → what it waits for, and since when
         self._lock = threading.Lock()
@@ -94,17 +97,23 @@ class Stage:
         try:
             answer = job()
         except OrchctlError as error:
-            ended_at = time.monotonic()
-            if not oracle.is_excused(session, error.code, what, began_at, ended_at, list(self.landed)):
-                took = f"after {ended_at - began_at:.1f} s"
+            if not self.excuses(session, error.code, what, began_at):
+                took = f"after {time.monotonic() - began_at:.1f} s"
                 self.find(session, what, f"failed {took}: {type(error).__name__} {error.code}: {error.message}")
+            self.count(f"{what} {error.code}")
             raise Excused(error.code) from error
         finally:
-            took_s = time.monotonic() - began_at
+            ended_at = time.monotonic()
             del self.waiting[name]
-            self.find(session, what, *oracle.late(what, took_s))
+            held_s = oracle.held_s(session, what, began_at, ended_at, list(self.landed))
+            self.slowest_s[what] = max(self.slowest_s.get(what, 0.0), ended_at - began_at - held_s)
+            self.find(session, what, *oracle.late(what, ended_at - began_at, held_s))
         self.count(what)
         return answer
+
+    def excuses(self, session: str, code: str, what: str, began_at: float) -> bool:
+        """Whether something that was under way since then may fail now."""
+        return oracle.is_excused(session, code, what, began_at, time.monotonic(), list(self.landed))
 
     def connect(self) -> Client:
         """A client of one's own."""

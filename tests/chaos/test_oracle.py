@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chaos import oracle
-from tests.chaos.oracle import End
+from tests.chaos.oracle import End, Told
 from tests.chaos.schedule import Fault, Landed
 
 data = st.binary(min_size=1, max_size=200)
@@ -94,6 +96,55 @@ def test_an_error_is_excused_only_by_a_fault_that_struck_then_and_there() -> Non
     assert not excused("maybe-typed", "kill-supervisor", what="send")
 
 
-def test_a_late_answer_is_seen() -> None:
-    assert oracle.late("exec", oracle.ANSWER_S) == []
-    assert oracle.late("exec", oracle.ANSWER_S + 1)
+@pytest.mark.parametrize("what", sorted(oracle.LIMITS_S))
+def test_an_answer_after_its_own_limit_is_seen(what: str) -> None:
+    limit_s = oracle.LIMITS_S[what]
+    assert limit_s < oracle.ANSWER_S
+    assert oracle.late(what, limit_s) == []
+    assert oracle.late(what, limit_s + 1)
+    assert oracle.late(what, limit_s + 1, held_s=2.0) == []
+
+
+def test_a_request_is_held_up_only_while_a_fault_lasts_and_kill_by_no_stopped_mover() -> None:
+    stopped = dataclasses.replace(_landed("stop-mover-long", at=10.0), ended_at=40.0)
+    assert oracle.held_s("s", "send", 20.0, 30.0, [stopped]) == 10.0
+    assert oracle.held_s("s", "send", 35.0, 50.0, [stopped]) == 5.0
+    assert oracle.held_s("s", "send", 20.0, 30.0, [dataclasses.replace(stopped, ended_at=None)]) == 10.0
+    assert oracle.held_s("s", "send", 45.0, 50.0, [stopped]) == 0.0
+    assert oracle.held_s("other", "send", 20.0, 30.0, [stopped]) == 0.0
+    assert oracle.held_s("s", "kill", 20.0, 30.0, [stopped]) == 0.0
+    assert oracle.held_s("s", "send", 20.0, 30.0, [_landed("kill-mover", at=25.0)]) == 0.0
+
+
+DUE = Told(b"1\n2\n", 5)
+
+
+@pytest.mark.parametrize(
+    "told", [DUE, Told(b"", None, "error"), Told(b"1\n", None, "error"), Told(b"1\n2\n", None, "error")]
+)
+def test_a_command_of_a_lost_session_may_lack_its_code_and_its_last_bytes(told: Told) -> None:
+    assert oracle.command("a", told, DUE, lost=True) == []
+    assert (oracle.command("a", told, DUE, lost=False) == []) == (told == DUE)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        Told(b"1\n2\n", 6),
+        Told(b"1\n", 5),
+        Told(b"2\n", None, "error"),
+        Told(b"1\n2\n1\n", None, "error"),
+        Told(b"1\n2\n", None, "exited"),
+    ],
+)
+def test_nothing_that_is_said_of_a_command_may_be_wrong(told: Told) -> None:
+    assert oracle.command("a", told, DUE, lost=True)
+    assert oracle.command("a", told, DUE, lost=False)
+
+
+def test_more_than_a_few_doubts_are_seen() -> None:
+    kills = [_landed("kill-mover")] * 100
+    assert oracle.doubts(5, kills) == []
+    assert oracle.doubts(6, kills)
+    assert oracle.doubts(2, []) == []
+    assert oracle.doubts(3, [_landed("kill-supervisor")] * 100)

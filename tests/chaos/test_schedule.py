@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 from collections import Counter
 
 from hypothesis import given
@@ -13,10 +14,13 @@ from tests.chaos.faults import Striker
 from tests.chaos.schedule import (
     APART_S,
     BOTH,
+    BROKEN,
+    HELD,
     KINDS,
     PAUSE_S,
     QUIET_S,
     SLOTS,
+    SPARED,
     Fault,
     Landed,
     earliest,
@@ -25,6 +29,7 @@ from tests.chaos.schedule import (
     least,
     may_be_lost,
 )
+from tests.chaos.test_chaos import SECONDS
 from tests.chaos.uses import KINDS as LIVES
 
 kinds = st.sampled_from(sorted(KINDS))
@@ -65,7 +70,25 @@ def test_each_kind_comes_as_often_as_it_weighs(seed: int) -> None:
 
 def test_most_of_what_is_planned_must_land() -> None:
     planned = [Fault(number, 0.0, "kill-mover", 0) for number in range(9)] + [Fault(9, 0.0, "kill-pair", 0)]
-    assert least(planned) == {"kill-mover": 6, "kill-pair": 1}
+    assert least(planned, 60.0) == {"kill-mover": 6, "kill-pair": 1}
+
+
+def test_of_each_kind_some_must_land_whatever_was_planned() -> None:
+    asked = ("kill-mover", "kill-pair")
+    assert least([], 10.0, asked) == {"kill-mover": 1, "kill-pair": 1}
+    assert least([Fault(0, 0.0, "kill-mover", 0)], 120.0, asked) == {"kill-mover": 10, "kill-pair": 2}
+
+
+def test_a_run_of_the_suite_deals_every_kind() -> None:
+    for seed in range(20):
+        planned = faults(seed, SECONDS)
+        counts = Counter(one.kind for one in planned)
+        assert all(counts[kind] >= due for kind, due in least(planned, SECONDS, HELD).items())
+
+
+def test_what_is_held_back_says_which_defect_it_waits_for() -> None:
+    assert set(BROKEN) | set(SPARED) <= set(KINDS)
+    assert all(re.match(r"R\d+", row) for row in BROKEN.values())
 
 
 @given(kinds, kinds)

@@ -11,7 +11,7 @@ import time
 
 from tests.chaos import oracle, processes
 from tests.chaos.lives import Life, Piped, Pour, Tree
-from tests.chaos.oracle import ANSWER_S, End
+from tests.chaos.oracle import ANSWER_S, End, Told
 from tests.chaos.stage import Excused, program
 from tests.world import until
 
@@ -38,8 +38,8 @@ class Shell(Life):
                     failed.append(word)
                     self._exec_apart(word)
                 else:
-                    self._exec(word, pipe=self.dice.random() < 0.2)
-                    answered.append(word)
+                    known = self._exec(word, pipe=self.dice.random() < 0.2)
+                    (answered if known else failed).append(word)
             except Excused:
                 failed.append(word)
             time.sleep(self.dice.uniform(0.0, 0.5))
@@ -54,7 +54,8 @@ class Shell(Life):
                     ran = file.read().split()
             self.find(*oracle.runs(ran, answered, failed))
 
-    def _exec(self, word: str, *, pipe: bool) -> None:
+    def _exec(self, word: str, *, pipe: bool) -> bool:
+        """Whether its end was known."""
         code, lines = self.dice.randrange(100), self.dice.choice([1, 1, 40, 2000])
         text = f"echo {word} >> {self.file}; sleep 0.{self.dice.randrange(6)}; seq {lines}; (exit {code})"
         result = self.stage.ask(
@@ -62,10 +63,10 @@ class Shell(Life):
             "exec",
             lambda: self.client.exec(self.session, text, wait_prompt_s=ANSWER_S / 2, pipe=pipe),
         )
-        due = b"".join(b"%d\n" % number for number in range(1, lines + 1))
-        self.find(*(f"exec {word}: {one}" for one in oracle.stream(result.output, due, whole=True)))
-        if result.exit_code != code:
-            self.find(f"exec {word} exited with {code}, and was told to have with {result.exit_code}: {result.command}")
+        due = Told(b"".join(b"%d\n" % number for number in range(1, lines + 1)), code)
+        told = Told(result.output, result.exit_code, result.status)
+        self.find(*oracle.command(word, told, due, lost=self.lost))
+        return told.code is not None
 
     def _exec_apart(self, word: str) -> None:
         """By a process that may be killed; the command goes with it, or ends."""
@@ -98,9 +99,8 @@ class Reader(Life):
         try:
             for part in parts:
                 self.stage.ask(self.session, "send", lambda part=part: self.client.send(self.session, part))  # type: ignore[misc]
-        except Excused as excuse:
+        except Excused:
             in_doubt = True
-            self.stage.count(f"send {excuse}")
         with open(f"{self.file}.end", "wb"):
             pass
         if self.lost:
@@ -157,6 +157,26 @@ class Limited(Life):
             self.find(f"a limit of {LIMIT_S} s was kept after {took_s:.1f} s")
         if not self.lost:
             self.kill()  # and nothing that it started is left
+
+
+class Idle(Life):
+    """It writes for a while, falls silent, and is ended for that."""
+
+    kind = "idle"
+
+    def run(self) -> None:
+        """Not while it writes, and not before it was silent for as long as it may be."""
+        self.spawn(program("mutter", self.file, str(self.dice.randint(3, 20))), idle_s=LIMIT_S)
+        ended = self.wait()
+        ended_at = time.monotonic()
+        self.judge_end(ended, End("idle-timeout"))
+        with open(self.file, encoding="ascii") as file:
+            times = [float(line) for line in file.read().split("\n") if line]
+        if not self.lost and not LIMIT_S <= ended_at - times[-1] <= LIMIT_S + ON_TIME_S:
+            self.find(f"ended {ended_at - times[-1]:.1f} s after its last word; due was {LIMIT_S} s")
+        if not self.lost:
+            self.find(*oracle.stream(self.log(), b".\n" * len(times), whole=True))
+            self.kill()
 
 
 class Bound(Life):
@@ -218,6 +238,6 @@ class Agent(Life):
 
 
 KINDS: dict[str, type[Life]] = {
-    one.kind: one for one in (Pour, Piped, Shell, Reader, Restarted, Limited, Bound, Tree, Agent)
+    one.kind: one for one in (Pour, Piped, Shell, Reader, Restarted, Limited, Idle, Bound, Tree, Agent)
 }
 __all__ = ["KINDS", "processes"]
