@@ -1,16 +1,14 @@
 """A supervisor whose clocks can be set, without touching the machine's: its calls go through a library of ours.
 
-`LD_PRELOAD` puts the library before libc. It adds to each clock what a file says at that moment, so that the file is
-the dial: the wall clock jumps, or the seconds since boot run ahead as they do while a machine sleeps.
+The library adds to each clock what its dial says at that moment: the wall clock jumps, or the seconds since boot run
+ahead as they do while a machine sleeps.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from typing import ClassVar
 
-from orchctl.paths import Root, prepare
+from tests.preload import Preload
 from tests.world import World
 
 SOURCE = """
@@ -59,38 +57,16 @@ time_t time(time_t *found) {
 """
 
 
-class Clocks:
-    """The dial of one state directory's processes."""
+class Clocks(Preload):
+    """The clocks of one state directory's processes."""
+
+    name: ClassVar[str] = "clocks"
+    source: ClassVar[str] = SOURCE
 
     def __init__(self, world: World) -> None:
-        self._world = world
-        self._dial = f"{world.folder}/dial"
-        self.library = f"{world.folder}/clocks.so"
+        super().__init__(world)
         self.set()
 
     def set(self, *, real_s: int = 0, boot_s: int = 0) -> None:
         """How far the wall clock and the seconds since boot are ahead of the machine's, at once."""
-        with open(f"{self._dial}.new", "w", encoding="ascii") as file:
-            file.write(f"{real_s} {boot_s}\n")
-        os.rename(f"{self._dial}.new", self._dial)
-
-    @property
-    def env(self) -> dict[str, str]:
-        """What puts a process on these clocks, once there is a library."""
-        return {"LD_PRELOAD": self.library}
-
-    def build(self) -> None:
-        """The library."""
-        words = ["gcc", "-shared", "-fPIC", "-O1", f'-DDIAL="{self._dial}"', "-x", "c", "-", "-o", self.library, "-ldl"]
-        subprocess.run(words, input=SOURCE, text=True, check=True, timeout=60)
-
-    def start_supervisor(self) -> None:
-        """A supervisor on these clocks, and all that come after it."""
-        self.build()
-        prepare(Root(self._world.state))
-        told, tell = os.pipe()
-        with os.fdopen(told, "rb") as ready:
-            words = [sys.executable, "-P", "-m", "orchctl.pair", self._world.state, "--ready", str(tell)]
-            subprocess.run(words, env=self._world.env | self.env, pass_fds=[tell], check=True, timeout=60)
-            os.close(tell)
-            assert ready.read().endswith(b"ready\n")
+        self.turn(f"{real_s} {boot_s}")

@@ -173,7 +173,7 @@ class Clockwork:
             if start != self._start:
                 self._open(start)
             self._noted_at, self._stream = now, stream
-            os.write(self._fd, encode(Moment(max(offset, start), now, time.time(), stream)))
+            self._append(encode(Moment(max(offset, start), now, time.time(), stream)))
 
     def close(self) -> None:
         """Let the file go."""
@@ -181,9 +181,21 @@ class Clockwork:
             os.close(self._fd)
             self._fd, self._start = -1, -1
 
+    def _append(self, record: bytes) -> None:
+        """All of it or nothing: after a part, as a disk that is nearly full takes, every later record would be torn."""
+        count = os.write(self._fd, record)
+        try:
+            while count < len(record):
+                count += os.write(self._fd, record[count:])
+        except OSError:
+            os.ftruncate(self._fd, os.fstat(self._fd).st_size - count)
+            raise
+
     def _open(self, start: int) -> None:
         path = f"{self._folder}/{name(start)}"
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if torn := os.fstat(fd).st_size % RECORD_BYTES:  # by a power cut, or the death of the mover before this one
+            os.ftruncate(fd, os.fstat(fd).st_size - torn)
         if self._fd >= 0:
             os.close(self._fd)
         self._fd, self._start = fd, start

@@ -142,3 +142,12 @@ def _let_go(folder: str) -> None:
     """A clockwork lives as long as its process; here there are many."""
     for fd in _open_in(folder):
         os.close(fd)
+
+
+@pytest.mark.usefixtures("clocks")
+def test_after_a_torn_record_the_next_one_is_in_step(tmp_path: Path) -> None:
+    whole = time_index.encode(Moment(0, 1.0, 2.0))
+    (tmp_path / time_index.name(0)).write_bytes(whole + whole[:9])
+    Clockwork(str(tmp_path)).note(500, 0)
+    assert [moment.offset for moment in records(tmp_path, 0)] == [0, 500]
+    assert (tmp_path / time_index.name(0)).stat().st_size == 2 * RECORD_BYTES
