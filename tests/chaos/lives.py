@@ -89,6 +89,8 @@ class Life(ABC):
     def kill(self) -> None:
         """Whatever is left must go, and nobody may be named who does not live."""
         report = self.stage.ask(self.session, "kill", lambda: self.client.kill(self.session, grace_s=1.0))
+        if self.lost:  # meanwhile: nobody was left to ask
+            return
         left = processes.of_session(self.session)
         unseen = [pid for pid in report.survivors if pid not in left and not processes.lives(pid)]
         if unseen:
@@ -225,8 +227,4 @@ class Tree(Life):
             self.put_an_end()
             return
         self.kill()
-        with open(self.file, "rb") as file:
-            left = [int(word) for word in file.read().split() if processes.of_session(self.session)]
-        if left:
-            self.find(f"processes outlive kill: {left}")
         self.judge_end(self.wait(), End("killed"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -65,9 +66,12 @@ def run(
     kinds: Sequence[str] = (),
     slots: int = SLOTS,
     disk: str = "",
+    log: str = "",
     say: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Thirty slots for so long, with faults by the seed; `disk` is the size of a small disk for the state directory."""
+    """Thirty slots for so long, with faults by the seed; `disk` is the size of a small disk for the state directory,
+    `log` a file for what the supervisors logged.
+    """
     kinds = kinds or HELD
     planned = faults(seed, seconds, kinds)
     found, stage = "", None
@@ -77,6 +81,8 @@ def run(
             stage = Stage(world, clocks, seconds, say)
             _play(stage, planned, seed, slots)
             _finish(stage)
+            if log:
+                shutil.copy(f"{world.state}/supervisor.log", log)
     except AssertionError as error:  # something is left of it
         if stage is None:
             raise

@@ -70,8 +70,14 @@ BROKEN: dict[str, str] = {
     "remove-socket": "R3",
     "hide-folder": "R2",
 }
-# And the lives that a kind spares for the same reason.
-SPARED: dict[str, tuple[str, ...]] = {"kill-keeper": ("tree", "timeout", "bound")}  # R6
+# And the lives that a kind spares for the same reason. A session that was taken over without its spec.json takes no
+# commands and is not started again, also when the file is back.
+_NEED_SPEC = "shell", "restart"
+SPARED: dict[str, tuple[str, ...]] = {
+    "kill-keeper": ("tree", "timeout", "bound"),  # R6
+    "hide-spec": _NEED_SPEC,  # R10
+    "block-spec": _NEED_SPEC,  # R10
+}
 HELD = tuple(kind for kind in KINDS if kind not in BROKEN)
 BOTH = ("kill-pair", "kill-keeper-and-zygote")
 
