@@ -27,7 +27,6 @@ AT_ONCE = 6  # sessions that pour at the same time
 LONG = range(1, 61)
 LONG_CALLS = ("write", "pwrite64", "splice", "fsync", "fdatasync", "rename", "sendmsg", "sendto", "unlink")
 MORE_WORK = 5  # sessions that are run to have the supervisor make the call that is due
-LOSES_CODE = ("keeper",)  # R5a of DEFECTS.md: nobody, once a status is journalled before it is reaped
 MISSES = 3  # so many in a row that were never due: the supervisor makes no more calls of this kind
 
 # What each of them really calls, and the calls of which the short form takes its sample: the first few, where
