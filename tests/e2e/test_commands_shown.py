@@ -273,10 +273,12 @@ def test_a_recording_has_commands_and_no_typed_lines(world: World, kind: Kind) -
         shell = _shared(world, client, kind)
         shell.exec("make one")
         shell.exec("make two")
+        shell.exec(LONG)
     for form in ("text", "asciicast"):
         told = world.ok("export", "--as", form, "s")
         assert _clean(told, shell.id), told
         assert told.count("make one") == told.count("make two") == 1
+        assert re.search(r"echo x{194}(…|\\u2026)", told), told
     assert "6973" in world.ok("export", "--as", "raw", "s")
     assert "6973" in world.ok("export", "--as", "jsonl", "s")
 

@@ -181,6 +181,15 @@ def test_a_reader_that_closes_ends_us_by_sigpipe_and_the_session_stays(world: Wo
     assert bash.exec("echo free", wait_prompt_s=DEADLINE_S).output == b"free\n"
 
 
+def test_a_reader_of_stderr_that_closes_ends_us_too(world: World, bash: SessionHandle) -> None:
+    script = f"""
+        {ORCHCTL} exec b --pipe 'while :; do echo wrong >&2; done' 2>&1 >/dev/null | head -n 1; echo ${{PIPESTATUS[0]}}
+        {ORCHCTL} exec b --pipe --wait-prompt 60s 'echo right; echo wrong >&2; (exit 3)' 2>&-; echo $?
+    """
+    done = subprocess.run(["bash", "-c", script], env=world.env, capture_output=True, timeout=DEADLINE_S, check=False)
+    assert (done.stdout, done.stderr) == (b"wrong\n141\nright\n3\n", b"")
+
+
 def test_a_background_job_holds_nothing_up_and_gets_no_sigpipe(world: World, bash: SessionHandle) -> None:
     gate, told = f"{world.folder}/gate", f"{world.folder}/told"
     os.mkfifo(gate)

@@ -239,11 +239,12 @@ def test_a_caller_that_leaves_a_command_with_pipes_that_waits_for_room_takes_it_
 def test_a_command_that_cannot_even_begin_is_a_clear_error(tiny: World) -> None:
     _shell(tiny)
     filler = _fill(tiny, 0)
-    refused = tiny.run("exec", "b", "--pipe", "--json", "touch /tmp/never; seq 1 5000")
+    refused = tiny.run("exec", "b", "--pipe", "--json", f"touch {tiny.folder}/never; seq 1 5000")
     assert (refused.returncode, refused.stdout) == (125, b"")
     assert json.loads(refused.stderr)["code"] == "no-space"
     os.unlink(filler)
     assert tiny.ok("exec", "b", "--pipe", "echo usable") == "usable"
+    assert not os.path.exists(f"{tiny.folder}/never")
 
 
 def test_a_session_of_an_older_version_gives_an_error_where_output_may_be_missing(tiny: World) -> None:
