@@ -128,9 +128,7 @@ def read_text(data: bytes) -> Found:
         return _bad(_not_toml(str(error), text))
     except (ValueError, RecursionError) as error:  # a number that is too long, tables that are too deep
         return _bad(Problem(message=f"it cannot be read: {error}"))
-    entries, headers = toml_text.scan(text)
-    lines = {header.path: header.line for header in reversed(headers)}
-    return parse(values, lines | {entry.path: entry.line for entry in reversed(entries)})
+    return parse(values, toml_text.locate(text))
 
 
 def parse(data: dict[str, Any], lines: dict[Path, int] | None = None) -> Found:

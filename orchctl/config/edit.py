@@ -1,4 +1,10 @@
-"""Changing one setting in the file: comments, order and all the rest stay, and the file is whole at any moment."""
+"""Change one setting in the file: comments, order and all the rest stay, and the file is whole at any moment.
+
+tomlkit reads and writes the text, and nothing else imports it: it is slow to load, and only `config set` and
+`config unset` change a file. Where a new setting goes is decided here: behind the last one of its table, before the
+blank lines and comments that follow, which tomlkit counts to that table and people to the next one. A document is
+edited in the lists that it is written from, and is of no other use afterwards.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +13,53 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, InlineTable, Item, Key, Table
+
 from orchctl import config
-from orchctl.config.table import Setting, dotted
-from orchctl.config.toml_text import Entry, Header, scan
+from orchctl.config import toml_text
+from orchctl.config.table import Path, Setting, dotted
 from orchctl.errors import BadInput
 
 Change = Callable[[str], str]
+Body = list[tuple[Key | None, Item]]
+Place = tuple[Container | InlineTable, Key, Item]  # an entry, and what it is in: the document, a table, braces
 
 
 def put(text: str, setting: Setting, value: str) -> str:
     """The text with the setting at this value, which is written as TOML wants it."""
-    entries, headers = scan(text)
-    there = [entry for entry in entries if entry.path == setting.path]
-    if there:
-        return text[: there[-1].value] + value + text[there[-1].end :]
-    table, name = setting.path[:-1], dotted(setting.path[-1:])
-    inline = [entry for entry in entries if entry.path == table and text[entry.value] == "{"]
-    if inline:
-        return _into_inline_table(text, inline[-1], entries, f"{name} = {value}")
-    found = [header for header in headers if header.path == table]
-    for header in found:
-        if header.many:
-            message = f"config.toml line {header.line}: [[{dotted(table)}]] is a list of tables; nothing was changed"
-            raise BadInput(message, code="bad-config")
-    if table and not found:
-        beside = [one for one in entries if one.path[: len(table)] == table and not one.inline]
-        base = max((one for one in headers if beside and one.start < beside[-1].start), key=_start, default=None)
-        above = base.path if base is not None else ()
-        if beside and len(above) < len(table):  # its table is made by dotted keys, and may not have a header
-            return _behind_last(text, beside[-1:], 0, f"{dotted(setting.path[len(above) :])} = {value}\n")
-        return _apart(text, f"[{dotted(table)}]\n{name} = {value}\n")
-    end = headers[0].start if not table and headers else len(text)
-    if table:
-        end = next((header.start for header in headers if header.start > found[-1].start), len(text))
-    first = found[-1].end if table else 0
-    return _behind_last(text, [one for one in entries if first <= one.start < end], first, f"{name} = {value}\n")
+    document = tomlkit.parse(text)
+    table, name = setting.path[:-1], setting.path[-1]
+    places = _places(document, setting.path)
+    tables = [place for place in _places(document, table) if _is_written(place)]
+    if places:
+        _replace(places[-1], value)
+    elif not table:
+        _insert(document, name, value)
+    elif not tables:
+        before = text if not text or text.endswith("\n") else f"{text}\n"
+        return before + ("\n" if text else "") + f"[{dotted(table)}]\n{dotted((name,))} = {value}\n"
+    elif isinstance(tables[-1][2], AoT):
+        line = toml_text.locate(text)[table]
+        message = f"config.toml line {line}: [[{dotted(table)}]] is a list of tables; nothing was changed"
+        raise BadInput(message, code="bad-config")
+    else:
+        _insert_below(tables[-1], name, value)
+    return document.as_string()
 
 
 def take(text: str, name: str) -> str:
     """The text without the setting; its table's header and all comments stay, unless the name is the table's."""
-    entries, headers = scan(text)
-    for entry in reversed([entry for entry in entries if dotted(entry.path) == name]):
-        text = _without_inline(text, entry) if entry.inline else _without_line(text, entry.start, entry.end)
-    for header in reversed([header for header in headers if dotted(header.path) == name]):
-        text = text[: header.start] + text[header.end :]
-    return text
+    document = tomlkit.parse(text)
+    for folder, key, item in _places(document, name):
+        if isinstance(folder, InlineTable):
+            folder.remove(key)
+            continue
+        index = _index(folder.body, item)
+        folder.body[index : index + 1] = _tail(item)
+    return document.as_string()
 
 
 def change(path: str, edit: Change) -> config.Found:
@@ -65,7 +73,10 @@ def change(path: str, edit: Change) -> config.Found:
         except UnicodeDecodeError:
             raise BadInput("config.toml is not UTF-8; nothing was changed", code="bad-config") from None
         _readable(config.read_text(before.encode()))
-        after = edit(before)
+        try:
+            after = edit(before)
+        except TOMLKitError as error:
+            raise BadInput(f"config.toml: {error}; nothing was changed", code="bad-config") from None
         found = config.read_text(after.encode())
         _readable(found)
         if after != before:
@@ -78,10 +89,6 @@ def _readable(found: config.Found) -> None:
     for problem in found.problems:
         if problem.name is None:
             raise BadInput(f"{problem}; nothing was changed", code="bad-config")
-
-
-def _start(header: Header) -> int:
-    return header.start
 
 
 @contextlib.contextmanager
@@ -113,38 +120,83 @@ def _write(path: str, text: str) -> None:
         raise
 
 
-def _behind_last(text: str, entries: list[Entry], first: int, line: str) -> str:
-    """Behind the last setting of the same table, or where that begins."""
-    if entries:
-        end = text.find("\n", entries[-1].end)
-        first = len(text) if end < 0 else end + 1
-    if first and not text[:first].endswith("\n"):
-        line = "\n" + line
-    return text[:first] + line + text[first:]
+def _places(folder: Container | InlineTable, wanted: Path | str, above: Path = ()) -> list[Place]:
+    """Every entry with this path, or with this name as it is written; a table may be in several pieces."""
+    found: list[Place] = []
+    for key, item in _body(folder):
+        if key is None:
+            continue
+        path = (*above, key.key)
+        if wanted in (path, dotted(path)):
+            found.append((folder, key, item))
+        elif isinstance(item, Table | InlineTable):
+            found += _places(item.value if isinstance(item, Table) else item, wanted, path)
+    return found
 
 
-def _apart(text: str, table: str) -> str:
-    if text and not text.endswith("\n"):
-        text += "\n"
-    return f"{text}\n{table}" if text else table
+def _body(folder: Container | InlineTable) -> Body:
+    return folder.body if isinstance(folder, Container) else folder.value.body
 
 
-def _into_inline_table(text: str, table: Entry, entries: list[Entry], pair: str) -> str:
-    size = len(table.path)
-    inside = [one for one in entries if one.path[:size] == table.path and table.value < one.start < table.end]
-    if not inside:
-        return f"{text[: table.value]}{{ {pair} }}{text[table.end :]}"
-    return f"{text[: inside[-1].end]}, {pair}{text[inside[-1].end :]}"
+def _index(body: Body, item: Item) -> int:
+    return next(index for index, (_, one) in enumerate(body) if one is item)
 
 
-def _without_line(text: str, start: int, end: int) -> str:
-    start, end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-    return text[:start] + (text[end + 1 :] if end >= 0 else "")
+def _is_written(place: Place) -> bool:
+    """Whether a table has a header, braces or dotted keys, and is not only part of the name of others."""
+    _, key, item = place
+    if isinstance(item, Table):
+        return key.is_dotted() or not item.is_super_table()
+    return isinstance(item, InlineTable | AoT)
 
 
-def _without_inline(text: str, entry: Entry) -> str:
-    """With the comma behind it, else with the one before it."""
-    before, after = text[: entry.start], text[entry.end :]
-    if after.lstrip().startswith(","):
-        return before + after.lstrip()[1:].lstrip()
-    return before.rstrip().removesuffix(",").rstrip() + " " + after.lstrip()
+def _replace(place: Place, value: str) -> None:
+    folder, key, old = place
+    new = tomlkit.value(value)
+    for name in ("indent", "comment_ws", "comment", "trail"):
+        setattr(new.trivia, name, getattr(old.trivia, name))
+    _body(folder)[_index(_body(folder), old)] = (key, new)
+
+
+def _insert_below(place: Place, name: str, value: str) -> None:
+    _, _, table = place
+    if isinstance(table, Table):
+        _insert(table.value, name, value)
+        table.trivia.trail = table.trivia.trail or "\n"  # a header may be all there is
+    else:  # in braces
+        inside = table.as_string().removeprefix("{").removesuffix("}").strip()
+        _replace(place, "{ " + inside + (", " if inside else "") + f"{dotted((name,))} = {value} }}")
+
+
+def _insert(container: Container, name: str, value: str) -> None:
+    item, end = tomlkit.value(value), _end(container.body)
+    if end:
+        _end_line(container.body[end - 1][1])
+    container.body.insert(end, (tomlkit.key(name), item))
+
+
+def _end(body: Body) -> int:
+    """Behind the last entry; tables with headers, and what stands before them, come after that."""
+    end = 0
+    for index, (key, item) in enumerate(body):
+        if key is not None and isinstance(item, Table | AoT) and not key.is_dotted():
+            break
+        end = index + 1 if key is not None else end
+    return end
+
+
+def _tail(item: Item) -> Body:
+    """The blank lines and comments at the end of a table, which belong to what follows."""
+    table = item.body[-1] if isinstance(item, AoT) else item
+    if not isinstance(table, Table):
+        return []
+    body = table.value.body
+    last = max((index for index, (key, _) in enumerate(body) if key is not None), default=-1)
+    return body[last + 1 :] or (_tail(body[last][1]) if last >= 0 else [])
+
+
+def _end_line(item: Item) -> None:
+    """The last line of a file need not have an end."""
+    while isinstance(item, Table):
+        item = item.value.body[_end(item.value.body) - 1][1]
+    item.trivia.trail = item.trivia.trail or "\n"

@@ -1,14 +1,13 @@
-"""Where each key of a TOML text stands, which the standard library does not tell. For text that it has read as TOML.
+"""Where each key of a TOML text stands: the line that an error names, which neither tomllib nor tomlkit tells.
 
-Keeps to the text: names, lines and the places of values, so that one value can be changed and the rest stays as it is.
+It reads text that tomllib has accepted, so it checks nothing: it passes over values and keeps the paths of keys and
+tables with their lines. Keys of tables inside of an array are passed over as well.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-
-from orchctl.lazy_dataclass import dataclass
 
 Path = tuple[str, ...]
 _TOKEN = re.compile(
@@ -20,140 +19,42 @@ _TOKEN = re.compile(
     r"|[^\s\"'#\[\]{}=,.]+",
     re.DOTALL,
 )
-_CLOSING = {"[": "]", "{": "}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One key with its value: the key begins at `start`, the value is `text[value:end]`; all are offsets."""
-
-    path: Path
-    line: int
-    start: int
-    value: int
-    end: int
-    inline: bool = False  # inside of an inline table
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """`[table]` or `[[table]]`; the next line begins at `end`."""
-
-    path: Path
-    line: int
-    start: int
-    end: int
-    many: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    start: int
-
-    @property
-    def blank(self) -> bool:
-        return self.text.isspace() and self.text != "\n"
-
-
-def scan(text: str) -> tuple[list[Entry], list[Header]]:
-    """All keys and all table headers, in the order of the text."""
-    scanner = _Scanner(text)
-    scanner.run()
-    return scanner.entries, scanner.headers
-
-
-class _Scanner:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = [_Token(found[0], found.start()) for found in _TOKEN.finditer(text)]
-        self._at = 0
-        self.entries: list[Entry] = []
-        self.headers: list[Header] = []
-
-    def run(self) -> None:
-        table: Path = ()
-        while self._skip("\n", "#"):
-            if self._peek() == "[":
-                table = self._header()
-            else:
-                self._entry(table, inline=False)
-
-    def _header(self) -> Path:
-        start = self._tokens[self._at].start
-        many = self._text.startswith("[[", start)
-        while self._peek() == "[":
-            self._at += 1
-        path = self._key("]")
-        while self._peek() == "]":
-            self._at += 1
-        while self._at < len(self._tokens) and self._peek() != "\n":
-            self._at += 1
-        end = self._tokens[self._at].start + 1 if self._at < len(self._tokens) else len(self._text)
-        self.headers.append(Header(path, self._line(start), start, end, many))
-        return path
-
-    def _entry(self, table: Path, *, inline: bool) -> None:
-        start = self._tokens[self._at].start
-        path = table + self._key("=")
-        self._at += 1
-        self._skip()
-        value = self._tokens[self._at].start
-        mark = len(self.entries)
-        end = self._inline_table(path) if self._peek() == "{" else self._value()
-        self.entries.insert(mark, Entry(path, self._line(start), start, value, end, inline))
-
-    def _value(self) -> int:
-        """Pass over one value; where it ends."""
-        end = self._tokens[self._at].start
-        closing: list[str] = []
-        while self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            if not closing and (token.text in (",", "\n", "}", "]") or token.text.startswith("#")):
-                break
-            if token.text in _CLOSING:
-                closing.append(_CLOSING[token.text])
-            elif closing and token.text == closing[-1]:
-                closing.pop()
-            if not token.blank:
-                end = token.start + len(token.text)
-            self._at += 1
-        return end
-
-    def _inline_table(self, path: Path) -> int:
-        self._at += 1
-        while self._skip("\n", "#", ",") and self._peek() != "}":
-            self._entry(path, inline=True)
-        end = self._tokens[self._at].start + 1
-        self._at += 1
-        return end
-
-    def _key(self, until: str) -> Path:
-        """A dotted key; the token after it is `until`."""
-        parts: list[str] = []
-        while self._skip() and self._peek() != until:
-            if self._peek() != ".":
-                parts.append(_unquoted(self._peek()))
-            self._at += 1
-        return tuple(parts)
-
-    def _peek(self) -> str:
-        return self._tokens[self._at].text if self._at < len(self._tokens) else ""
-
-    def _skip(self, *others: str) -> bool:
-        """Past blanks, and tokens that begin so; whether anything is left."""
-        while self._at < len(self._tokens):
-            token = self._tokens[self._at]
-            if not token.blank and not (others and token.text.startswith(others)):
-                return True
-            self._at += 1
-        return False
-
-    def _line(self, offset: int) -> int:
-        return self._text.count("\n", 0, offset) + 1
+def locate(text: str) -> dict[Path, int]:
+    """The line, from 1, of every key and every table header; of one that is there several times, the first."""
+    lines: dict[Path, int] = {}
+    table: Path = ()  # of the last header
+    path: Path = ()  # of the last key
+    parts: list[str] | None = []  # of the key that is being read; None in a value, and behind a header
+    brackets: list[Path | None] = []  # that are open in a value: the path of an inline table, None for an array
+    following = 1
+    for piece in _TOKEN.findall(text):
+        line, following = following, following + piece.count("\n")
+        if piece[0] == "#" or (piece.isspace() and piece != "\n"):
+            continue
+        if piece == "\n":
+            parts = parts if brackets else []
+        elif piece == "}" or (piece == "]" and brackets):
+            brackets.pop()
+            parts = None
+        elif parts is None:
+            if piece in ("[", "{"):
+                inside = piece == "{" and None not in brackets
+                brackets.append(path if inside else None)
+                parts = [] if inside else None
+            elif piece == "," and brackets and brackets[-1] is not None:
+                parts = []
+        elif piece in ("=", "]"):
+            above = brackets[-1] if brackets else table
+            path = (*(above or ()), *parts) if piece == "=" else tuple(parts)
+            table = path if piece == "]" else table
+            lines.setdefault(path, line)
+            parts = None
+        elif piece not in (".", "["):
+            parts.append(_unquoted(piece))
+    return lines
 
 
 def _unquoted(key: str) -> str:
-    if key[0] in "\"'":
-        return str(tomllib.loads(f"key = {key}")["key"])
-    return key
+    return str(tomllib.loads(f"key = {key}")["key"]) if key[0] in "\"'" else key

@@ -26,6 +26,7 @@ HEAVY = {
     "textual",
     "ssl",
     "concurrent",
+    "tomlkit",
 }
 COMMANDS = [
     "--version",
@@ -66,6 +67,13 @@ def test_one_shot_commands_import_nothing_heavy(world: World, words: str) -> Non
     found = _imported(world, *words.split())
     assert found & HEAVY == set()
     assert len(found) < MODULES_LIMIT
+
+
+@pytest.mark.parametrize("words", ["config show", "config path", "config get shell", "config check", "limits"])
+def test_only_a_change_of_the_settings_imports_the_editor(world: World, words: str) -> None:
+    world.ok("config", "set", "limits.total", "9")
+    assert "tomlkit" not in _imported(world, *words.split())
+    assert "tomlkit" in _imported(world, "config", "set", "limits.total", "9")
 
 
 def test_help_imports_no_command(world: World) -> None:

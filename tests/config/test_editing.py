@@ -7,6 +7,7 @@ import stat
 import threading
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -69,6 +70,21 @@ def test_a_setting_is_taken_with_its_line(name: str, gone: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("[retension]\n# in it\n", "retension"),
+        ("[retension]\nsession = 1\n", "retension"),
+        ("[[retention]]\nsession = 1\n[[retention]]\n", "retention"),
+        ("[profiles.a]\nmodel = 1\n[profiles.a.env]\nA = 1\n", "profiles.a"),
+    ],
+)
+def test_a_table_is_taken_with_all_that_is_in_it_and_the_comment_behind_it_stays(table: str, name: str) -> None:
+    before, after = "idle_exit = 1 # x\n\n", "\n# about the next\n[limits]\ntotal = 1\n"
+    taken = editing.take(before + table + after, name)
+    assert taken.replace("# in it\n", "").replace("[profiles]\n", "") == before + after
+
+
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("", '[retention]\nended = "1d"\n'),
@@ -108,6 +124,48 @@ def test_any_changes_in_any_order_say_what_was_meant(text: str, changes: list[tu
         assert not putting or found.config.value(path) == wanted
         expected = found.config
     assert [line for line in text.splitlines() if line.startswith("#")] == comments
+
+
+keys = st.sampled_from(
+    ["total", "session", "ended", "x", "retention.ended", "retention.total", "limits.a.log", '"b c".d']
+)
+written = st.sampled_from(
+    ['"1d"', "5", "[1, # in\n 2]", '"""\n# no\n"""', "{}", '{ x = 1, ended = "2d" }', "{total=1}"]
+)
+lines = st.one_of(
+    st.tuples(keys, written).map(lambda pair: f"{pair[0]} = {pair[1]} # said"),
+    st.sampled_from(["[retention]", "[limits]", "[limits.a]", "[[x]]", "[retention.x]", "[ x . retention ] # head"]),
+    st.sampled_from(['retention = { total = "1G" }', "", "# above", "  # within"]),
+)
+targets = st.sampled_from([("retention", "ended"), ("limits", "a", "log"), ("limits", "total"), ("idle_exit",)])
+
+
+def _leaves(data: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Every value by its path; a table without any counts for nothing."""
+    if not isinstance(data, dict):
+        return {path: data}
+    return {leaf: value for name, inner in data.items() for leaf, value in _leaves(inner, (*path, name)).items()}
+
+
+@settings(max_examples=300)
+@given(st.lists(lines, max_size=7), targets, st.booleans())
+def test_nothing_else_in_a_file_changes(parts: list[str], path: tuple[str, ...], end: bool) -> None:
+    text = "\n".join(parts) + ("\n" if end else "")
+    try:
+        before = _leaves(tomllib.loads(text))
+    except tomllib.TOMLDecodeError:
+        return
+    if any(path[:size] in before for size in range(1, len(path))):  # what is no table is in the way
+        return
+    put = editing.put(text, known(*path), '"7d"')
+    after = _leaves(tomllib.loads(put))
+    taken = editing.take(put, dotted(path))
+    others = {leaf: value for leaf, value in before.items() if leaf[: len(path)] != path}
+    assert after == others | {path: "7d"}
+    assert _leaves(tomllib.loads(taken)) == others
+    comments = [part for part in parts if part.strip().startswith("#")]
+    assert [line for line in put.split("\n") if line.strip().startswith("#") and line in comments] == comments
+    assert [line for line in taken.split("\n") if line.strip().startswith("#") and line in comments] == comments
 
 
 @pytest.mark.parametrize("path", sorted(SETTINGS), ids=dotted)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from orchctl import config
 from orchctl.cli.output import Form, forms, table
-from orchctl.config import edit as editing
 from orchctl.config.table import NONE, Setting, advice, find, split
 from orchctl.errors import BadInput, NotPermitted
 from orchctl.paths import Root, check, find_root, prepare
@@ -117,6 +117,8 @@ def set_command(name: str, value: str, form: Form) -> None:
     Exit codes: 0; 2 there is no such setting, it cannot have this value, or the file is not TOML; 4 the state
     directory cannot be used.
     """
+    from orchctl.config.edit import put
+
     setting = _setting(name)
     try:
         converted = setting.convert(value)
@@ -126,7 +128,7 @@ def set_command(name: str, value: str, form: Form) -> None:
         _check_shell(converted)
     root = find_root(os.environ)
     prepare(root)
-    found = _change(root, lambda text: editing.put(text, setting, setting.show(converted)))
+    found = _change(root, lambda text: put(text, setting, setting.show(converted)))
     _say(_row(setting, found), setting, form)
     _complain(found, form)
 
@@ -145,11 +147,13 @@ def unset_command(name: str, form: Form) -> None:
     \b
     Exit codes: 0; 2 there is no such setting, or the file is not TOML; 4 the state directory cannot be used.
     """
+    from orchctl.config.edit import take
+
     root, before = _load()
     wrong = name in {problem.name for problem in before.problems}  # also one that there is not
     setting = find(split(name)) if wrong else _setting(name)
     written = setting.name if setting is not None else name
-    found = _change(root, lambda text: editing.take(text, written)) if os.path.exists(root.config) else before
+    found = _change(root, lambda text: take(text, written)) if os.path.exists(root.config) else before
     if setting is None:
         form.one({"name": written, "value": NONE, "origin": "default"})
     else:
@@ -194,9 +198,11 @@ def _setting(name: str) -> Setting:
     return setting
 
 
-def _change(root: Root, edit: editing.Change) -> config.Found:
+def _change(root: Root, edit: Callable[[str], str]) -> config.Found:
+    from orchctl.config.edit import change
+
     try:
-        return editing.change(root.config, edit)
+        return change(root.config, edit)
     except OSError as error:
         raise NotPermitted(f"cannot write {root.config}: {error.strerror}", code="bad-state-dir") from None
 
