@@ -7,13 +7,15 @@ import pwd
 import socket
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from orchctl import paths
 from orchctl.errors import BadInput, NotPermitted
-from orchctl.paths import SUN_PATH_BYTES, Root, check, find_root, prepare, socket_address
+from orchctl.paths import SUN_PATH_BYTES, Root, check, find_config, find_root, prepare, set_config, socket_address
 
 NOBODY = 65534
 
@@ -202,3 +204,84 @@ def test_bytes_count_and_not_characters(short: str) -> None:
     assert len(path) <= SUN_PATH_BYTES
     with socket_address(path) as address:
         assert address != path
+
+
+def _default_root(home: Path) -> Root:
+    root = Root(f"{home}/state", str(home))
+    prepare(root)
+    return root
+
+
+def test_the_place_of_the_settings_is_written_down_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"{tmp_path}/settings/")
+    root = _default_root(tmp_path)
+    assert root.config == f"{tmp_path}/settings/orchctl/config.toml"
+    before = os.stat(root.config_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", f"{tmp_path}/others")
+    monkeypatch.setenv("HOME", "/nonexistent")
+    prepare(root)
+    assert root.config == f"{tmp_path}/settings/orchctl/config.toml"
+    assert os.stat(root.config_path).st_ino == before.st_ino
+    assert sorted(os.listdir(root.path)) == ["config-path", "sessions"]
+    assert (os.environ["HOME"], os.environ["XDG_CONFIG_HOME"]) == ("/nonexistent", f"{tmp_path}/others")
+
+
+def test_many_that_make_a_state_directory_at_once_agree(tmp_path: Path) -> None:
+    root = Root(f"{tmp_path}/state", str(tmp_path))
+    prepare(Root(root.path))
+    seen: list[str] = []
+
+    def make(number: int) -> None:
+        paths.write_config_path(root, f"/place/{number}", replace=False)
+        seen.append(root.config)
+
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 20
+    assert len(set(seen)) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"settings.toml\n", "is not an absolute path: 'settings.toml'"),
+        (b"~/settings.toml", "is not an absolute path"),
+        (b"/a\0b\n", "is not a path"),
+        (b"/" + b"x" * 5000, "is not a path"),
+    ],
+)
+def test_what_names_no_file_is_refused_and_not_repaired(tmp_path: Path, written: bytes, reason: str) -> None:
+    root = _default_root(tmp_path)
+    Path(root.config_path).write_bytes(written)
+    prepare(root)
+    with pytest.raises(NotPermitted, match="config path --set PATH") as caught:
+        find_config(root)
+    assert (caught.value.code, reason in caught.value.message) == ("bad-config-path", True)
+    assert root.config_if_known is None
+    assert Path(root.config_path).read_bytes() == written
+
+
+@pytest.mark.parametrize("name", [b"a b", b"caf\xe9\xff", b"a\nb", b"'\"$x"])
+def test_the_settings_may_have_any_path(tmp_path: Path, name: bytes) -> None:
+    root = Root(f"{tmp_path}/state")
+    path = f"{tmp_path}/{os.fsdecode(name)}"
+    set_config(root, path)
+    assert root.config == path
+    Path(root.config_path).write_bytes(os.fsencode(path))  # an editor may leave out the newline
+    assert root.config == path
+
+
+def test_a_disk_that_is_full_does_not_keep_anybody_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    root = Root(f"{tmp_path}/state", str(tmp_path))
+    Path(f"{tmp_path}/state").mkdir(0o700)
+    Path(f"{root.config_path}.new").mkdir()  # nothing can be written there
+    prepare(root)
+    assert root.config == f"{tmp_path}/.config/orchctl/config.toml"

@@ -100,7 +100,7 @@ def default_shell(root: Root) -> str:
 
     from orchctl import config
 
-    if chosen := config.read(root.config).shell:
+    if chosen := config.of(root).config.shell:
         return chosen
     try:
         return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"

@@ -26,7 +26,7 @@ class LimitRow:
 
 def look(root: Root, name: str | None) -> list[LimitRow]:
     """What holds for one manager, above it too; or for all that have sessions or a rule."""
-    found = config.load(root.config)
+    found = config.of(root)
     uses = [Use(one["managed_by"], one["live"], one["log_bytes"]) for one in ask_store("usage", root.path)]
     rows = _Rows(found, uses)
     set_now = found.config.limits

@@ -1,12 +1,12 @@
-"""Settings of one state directory: `config.toml` in it. What is missing or wrong there is as it is by default.
+"""Settings of one state directory, in one `config.toml`. What is missing or wrong there is as it is by default.
 
-There is one file, and it lies in the state directory, because that is what a cron job, a login shell and the
-supervisor agree on. An option of a command comes before the environment, that before the file, and that before
-the defaults.
+`paths.find_config` says where the file is: whoever uses the same state directory has the same settings. An option of a
+command comes before the environment, that before the file, and that before the defaults.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator
@@ -26,12 +26,14 @@ from orchctl.config.table import (
     find,
     is_table,
 )
+from orchctl.errors import NotPermitted
 from orchctl.lazy_dataclass import dataclass
+from orchctl.paths import Root
 from orchctl.session.agent import Profile
 from orchctl.session.limits import TOTAL, Limits
 from orchctl.terminal import keys as detach_keys
 
-__all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "parse", "read", "read_text"]
+__all__ = ["LARGEST_RING", "SMALLEST_RING", "Config", "Found", "Problem", "load", "of", "parse", "read", "read_text"]
 LONGEST_FILE_BYTES = 1 << 20
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
@@ -80,11 +82,12 @@ class Problem:
     line: int | None = None
     column: int | None = None
     name: str | None = None
+    file: str = "config.toml"  # or config-path, which says where that is
 
     def __str__(self) -> str:
         place = f" line {self.line}" if self.line is not None else ""
         place += f", column {self.column}" if self.column is not None else ""
-        return f"config.toml{place}: {self.message}"
+        return f"{self.file}{place}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,14 @@ class Found:
     lines: dict[Path, int] = field(default_factory=dict)
 
 
+def of(root: Root) -> Found:
+    """The settings of a state directory; where `config-path` does not say which file, that is the problem."""
+    try:
+        return load(root.config)
+    except NotPermitted as error:
+        return _bad(Problem(message=error.message, file="config-path"))
+
+
 def read(path: str) -> Config:
     """The settings in a file; a file that is not there says nothing."""
     return load(path).config
@@ -104,7 +115,7 @@ def read(path: str) -> Config:
 def load(path: str) -> Found:
     """The same, with where everything stands."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open) as file:
             data = file.read(LONGEST_FILE_BYTES + 1)
     except FileNotFoundError:
         return Found(Config())
@@ -113,6 +124,11 @@ def load(path: str) -> Found:
     if len(data) > LONGEST_FILE_BYTES:
         return _bad(Problem(message=f"it cannot be read: it is longer than {LONGEST_FILE_BYTES} bytes"))
     return read_text(data)
+
+
+def _open(path: str, flags: int) -> int:
+    """Without waiting for somebody to write, should it be a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def read_text(data: bytes) -> Found:

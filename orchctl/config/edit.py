@@ -8,10 +8,8 @@ edited in the lists that it is written from, and is of no other use afterwards.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import tomlkit
 from tomlkit.container import Container
@@ -22,6 +20,7 @@ from orchctl import config
 from orchctl.config import toml_text
 from orchctl.config.table import Path, Setting, dotted
 from orchctl.errors import BadInput
+from orchctl.paths import locked, make_folder, write_whole
 
 Change = Callable[[str], str]
 Body = list[tuple[Key | None, Item]]
@@ -64,7 +63,8 @@ def take(text: str, name: str) -> str:
 
 def change(path: str, edit: Change) -> config.Found:
     """Do it to the file, one editor at a time; what the file says then."""
-    with _alone(path):
+    make_folder(os.path.dirname(path))
+    with locked(os.path.dirname(path)):
         try:
             with open(path, encoding="utf-8", newline="") as file:
                 before = file.read()
@@ -80,7 +80,7 @@ def change(path: str, edit: Change) -> config.Found:
         found = config.read_text(after.encode())
         _readable(found)
         if after != before:
-            _write(path, after)
+            write_whole(os.path.realpath(path), after.encode())  # a link stays a link
     return found
 
 
@@ -89,35 +89,6 @@ def _readable(found: config.Found) -> None:
     for problem in found.problems:
         if problem.name is None:
             raise BadInput(f"{problem}; nothing was changed", code="bad-config")
-
-
-@contextlib.contextmanager
-def _alone(path: str) -> Iterator[None]:
-    """The directory is locked, because the file itself is replaced."""
-    fd = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
-
-
-def _write(path: str, text: str) -> None:
-    """By rename, so that nobody ever reads half of it; a link stays a link."""
-    path = os.path.realpath(path)
-    temporary = f"{path}.new"
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(temporary)  # of an editor that was killed
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(fd)
-        os.rename(temporary, path)
-    except OSError:
-        os.unlink(temporary)
-        raise
 
 
 def _places(folder: Container | InlineTable, wanted: Path | str, above: Path = ()) -> list[Place]:

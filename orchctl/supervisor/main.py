@@ -101,7 +101,7 @@ async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, waiting:
 
 
 def _house(root: Root) -> House:
-    configuration = Configuration(root.config)
+    configuration = Configuration(root)
     settings = configuration.now
     events = EventStore(REAL, root.events, keep_bytes=settings.events_bytes, keep_s=settings.events_s)
     return House(

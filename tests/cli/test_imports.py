@@ -27,6 +27,7 @@ HEAVY = {
     "ssl",
     "concurrent",
     "tomlkit",
+    "platformdirs",
 }
 COMMANDS = [
     "--version",
@@ -74,6 +75,14 @@ def test_only_a_change_of_the_settings_imports_the_editor(world: World, words: s
     world.ok("config", "set", "limits.total", "9")
     assert "tomlkit" not in _imported(world, *words.split())
     assert "tomlkit" in _imported(world, "config", "set", "limits.total", "9")
+
+
+def test_the_users_configuration_directory_is_looked_up_only_until_it_is_written_down(world: World) -> None:
+    del world.env["ORCHCTL_STATE_DIR"]  # the home is one of this test's own
+    assert "platformdirs" not in _imported(world, "list")
+    assert "platformdirs" in _imported(world, "config", "set", "limits.total", "9")
+    for words in ("list", "limits", "config show", "config path", "supervisor status", "config set limits.total 8"):
+        assert "platformdirs" not in _imported(world, *words.split())
 
 
 def test_help_imports_no_command(world: World) -> None:

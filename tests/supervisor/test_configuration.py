@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from orchctl.paths import Root, set_config
 from orchctl.supervisor.context import Configuration
 from tests.world import until
 
@@ -81,3 +82,36 @@ def test_while_something_is_wrong_what_was_before_holds(file: Path, text: str) -
     _replace(file, 'durability = "strict"\n')
     found = settings.now
     assert (found.ended_s, found.durability, found.problems) == (7 * DAY_S, "strict", ())
+
+
+def _named(tmp_path: Path, days: int) -> Path:
+    file = tmp_path / f"{days}.toml"
+    file.write_text(f'retention.ended = "{days}d"\n')
+    return file
+
+
+def test_another_file_that_is_named_holds_at_once(tmp_path: Path) -> None:
+    root = Root(f"{tmp_path}/state")
+    set_config(root, str(_named(tmp_path, 90)))
+    settings = Configuration(root)
+    for days in (1, 2, 3):
+        file = _named(tmp_path, days)
+        set_config(root, str(file))
+        assert (settings.now.ended_s, settings.path) == (days * DAY_S, str(file))
+    _replace(file, 'retention.ended = "4d"\n')
+    assert settings.now.ended_s == 4 * DAY_S
+
+
+def test_while_no_file_is_named_what_was_before_holds(tmp_path: Path) -> None:
+    root = Root(f"{tmp_path}/state")
+    file = _named(tmp_path, 90)
+    set_config(root, str(file))
+    settings = Configuration(root)
+    os.unlink(root.config_path)
+    assert (settings.now.ended_s, settings.now.problems, settings.path) == (90 * DAY_S, (), str(file))
+    Path(root.config_path).write_text("relative")
+    found = settings.now
+    assert (found.ended_s, len(found.problems), settings.path) == (90 * DAY_S, 1, None)
+    assert Configuration(root).now.ended_s == 7 * DAY_S  # a new supervisor knows of nothing before
+    set_config(root, str(file))
+    assert (settings.now.ended_s, settings.now.problems, settings.path) == (90 * DAY_S, (), str(file))

@@ -66,7 +66,7 @@ def _keys(client: Client, given: str | None) -> tuple[int, ...]:
     if given is None:
         from orchctl import config
 
-        given = config.read(client.root.config).detach_keys
+        given = config.of(client.root).config.detach_keys
     try:
         return keys.parse(given)
     except ValueError as error:

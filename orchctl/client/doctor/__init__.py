@@ -45,8 +45,8 @@ def diagnose(environ: Mapping[str, str]) -> Iterator[Finding]:
     except OrchctlError as error:
         fix = f"export ORCHCTL_STATE_DIR=/var/tmp/orchctl-{os.geteuid()}"
         yield problem("state-dir", error.message, fix)
-    if case.root is not None and os.path.isdir(case.root.path):
-        found = config.load(case.root.config)
+    if case.root is not None and (os.path.isdir(case.root.path) or case.root.home is not None):
+        found = config.of(case.root)
         case.config, case.config_problems = found.config, found.problems
     for check in CHECKS:
         try:
