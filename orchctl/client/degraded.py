@@ -28,7 +28,7 @@ def status(root: Root, error: SupervisorUnreachable) -> SupervisorStatus:
     """What the zygote said, and the last words of the supervisor that ended last."""
     words = _last_words(root.log)
     reason = f"{error.message}. Its last words: {words}" if words else error.message
-    return SupervisorStatus(running=False, degraded=reason, socket=root.socket, state_dir=root.path)
+    return start.not_running(root, degraded=reason)
 
 
 def stop(root: Root, asked: StopSupervisor) -> bool:

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from orchctl.errors import NotPermitted, SupervisorUnreachable
 from orchctl.paths import Root, check, prepare, socket_address
 from orchctl.session import environment
+from orchctl.session.model import SupervisorStatus
 
 SWITCH = "ORCHCTL_SCOPE"  # `no` turns it off
 BEGIN_S = 3.0  # a manager that does not answer by then is not waited for
@@ -124,6 +125,13 @@ def connect(root: Root) -> socket.socket:
         connection.close()
         raise
     return connection
+
+
+def not_running(root: Root, *, degraded: str | None = None) -> SupervisorStatus:
+    """What is to be said where no supervisor answers."""
+    return SupervisorStatus(
+        running=False, socket=root.socket, state_dir=root.path, config=root.config_if_known, degraded=degraded
+    )
 
 
 def wait_until_gone(root: Root) -> None:

@@ -58,7 +58,7 @@ class Supervising(ABC):
             try:
                 self._connection = self._greeted(start.connect(self.root))
             except start.NotRunning:
-                return SupervisorStatus(running=False, socket=self.root.socket, state_dir=self.root.path)
+                return start.not_running(self.root)
             except ConnectionLost:
                 pass  # it is just being replaced
         return self._ask(messages.GetStatus(), messages.Status).status

@@ -133,6 +133,7 @@ class SupervisorStatus:
     chain_head: str | None = None  # of the event journal: noted elsewhere, it shows later whether anything was changed
     problems: tuple[str, ...] = ()
     degraded: str | None = None
+    config: str | None = None  # the file with the settings; null where config-path does not say which
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

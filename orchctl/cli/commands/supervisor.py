@@ -197,6 +197,8 @@ def _show(status: SupervisorStatus) -> None:
     click.echo(f"sessions    {status.sessions} live")
     click.echo(f"socket      {status.socket}")
     click.echo(f"state dir   {status.state_dir}")
+    if status.config is not None:
+        click.echo(f"config      {status.config}")
     click.echo(f"events      chain head {status.chain_head}")
     for problem in status.problems:
         click.echo(f"problem     {one_line(problem)}")

@@ -64,7 +64,7 @@ class AsyncAsking:
 
     async def _status(self) -> SupervisorStatus:
         if not await self._found():
-            return SupervisorStatus(running=False, socket=self.root.socket, state_dir=self.root.path)
+            return start.not_running(self.root)
         return (await self._ask(messages.GetStatus(), messages.Status)).status
 
     async def _stop(self, asked: messages.StopSupervisor) -> bool:

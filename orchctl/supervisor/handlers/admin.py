@@ -30,6 +30,7 @@ async def get(app: Supervisor, call: Call, asked: messages.GetStatus) -> None:
         state_dir=app.root.path,
         chain_head=app.house.teller.events.head,
         problems=app.house.config.problems,
+        config=app.house.configuration.path,
     )
     await call.say(messages.Status(status=status))
 
