@@ -179,7 +179,7 @@ _orchctl_about() {
             arguments='text'
             ;;
         'config path')
-            options='--json --template -q --quiet -h --help'
+            options='--set --json --template -q --quiet -h --help'
             ;;
         'config set')
             options='--json --template -q --quiet -h --help'
@@ -249,7 +249,7 @@ _orchctl_value() {
         'spawn --permission')
             value='=ask,allow,deny'
             ;;
-        'spawn --shell' | 'spawn --env-file' | 'spawn --id-file' | 'exec --script' | 'list --repo' | 'top --repo' | 'tail --repo' | 'search --repo' | 'export -o' | 'export --output' | 'wait --repo' | 'label --repo' | 'signal --repo' | 'resize --repo' | 'pause --repo' | 'unpause --repo' | 'restart --repo' | 'kill --repo' | 'events --repo' | 'prune --repo')
+        'spawn --shell' | 'spawn --env-file' | 'spawn --id-file' | 'exec --script' | 'list --repo' | 'top --repo' | 'tail --repo' | 'search --repo' | 'export -o' | 'export --output' | 'wait --repo' | 'label --repo' | 'signal --repo' | 'resize --repo' | 'pause --repo' | 'unpause --repo' | 'restart --repo' | 'kill --repo' | 'events --repo' | 'prune --repo' | 'config path --set')
             value='file'
             ;;
         'spawn -w' | 'spawn --cwd' | 'exec -w' | 'exec --cwd')

@@ -103,7 +103,7 @@ function __orchctl_valued
         case 'config get'
             contains -- $argv[2] --template
         case 'config path'
-            contains -- $argv[2] --template
+            contains -- $argv[2] --set --template
         case 'config set'
             contains -- $argv[2] --template
         case 'config show'
@@ -731,6 +731,7 @@ complete -c orchctl -n '__orchctl_at \'config get\'' -l template -r -f -d 'Field
 complete -c orchctl -n '__orchctl_at \'config get\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'
 complete -c orchctl -n '__orchctl_at \'config get\'' -s h -l help -d 'Show this message and exit.'
 
+complete -c orchctl -n '__orchctl_at \'config path\'' -l set -r -F -d 'Read the settings from PATH from now on; no file is moved.'
 complete -c orchctl -n '__orchctl_at \'config path\'' -l json -d 'JSON on stdout.'
 complete -c orchctl -n '__orchctl_at \'config path\'' -l template -r -f -d 'Fields of the JSON in a text: \'{id}\\t{state}\'.'
 complete -c orchctl -n '__orchctl_at \'config path\'' -s q -l quiet -d 'Ids only in listings, else nothing but errors.'

@@ -99,10 +99,11 @@ class Settings:
 
 @_shape
 class SettingsPath:
-    """Where the file is."""
+    """Where the file is; `hint` where it belongs elsewhere, and how it gets there."""
 
     path: str
     exists: bool
+    hint: str = ""
 
 
 @_shape

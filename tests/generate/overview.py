@@ -64,6 +64,7 @@ ENVIRONMENT = {
     "CI": "Where it is true, a supervisor that was started by itself ends five seconds after its last session.",
     "NO_COLOR, FORCE_COLOR": "No colour, or colour into pipes too; --color wins over both.",
     "ORCHCTL_STATE_DIR": "The state directory, an absolute path. It must belong to the user alone.",
+    "XDG_CONFIG_HOME": "Where the settings are, when the state directory is made; 'orchctl config path' tells.",
     "ORCHCTL_MANAGER": "The caller's own manager; user if it is not set. It is set in every session.",
     "ORCHCTL_SESSION": "Set in every session to its id.",
     "ORCHCTL_LEASE": "What --lease says: the token that 'lease take' printed.",
@@ -71,7 +72,9 @@ ENVIRONMENT = {
 _FILES = {
     "~/.local/state/orchctl/MACHINE/": "The state directory, unless ORCHCTL_STATE_DIR says otherwise. MACHINE is the "
     "begin of the machine id, or the host's name.",
-    "config.toml": "Settings of this state directory.",
+    "~/.config/orchctl/config.toml": "The settings, or in $XDG_CONFIG_HOME/orchctl; where ORCHCTL_STATE_DIR is set, "
+    "config.toml in that directory.",
+    "config-path": "In the state directory: where the settings are. It is written when the state directory is made.",
     "supervisor.sock, supervisor.log": "Where the supervisor listens, and what it has to say.",
     "sessions/ID/out/": "A session's output: raw bytes, in files named by the offset of their first.",
     "events/": "What happened, in order.",

@@ -12,7 +12,7 @@ from orchctl import config
 from orchctl.cli.output import Form, forms, table
 from orchctl.config.table import NONE, Setting, advice, find, split
 from orchctl.errors import BadInput, NotPermitted
-from orchctl.paths import Root, check, find_root, prepare
+from orchctl.paths import Root, check, find_root, misplaced, prepare, set_config
 
 Row = dict[str, Any]
 
@@ -21,7 +21,9 @@ Row = dict[str, Any]
 def config_command() -> None:
     """Show and change the settings of the state directory.
 
-    They are in one file, config.toml in the state directory, so that a login shell, cron and the supervisor agree.
+    They are in one file: config.toml in ORCHCTL_STATE_DIR if that is set, else in ~/.config/orchctl, or in
+    $XDG_CONFIG_HOME/orchctl. Its path is written to config-path in the state directory when that is made, and read from
+    there ever after, so that a login shell, cron and the supervisor agree; 'config path --set' changes it.
     An option of a command comes before the environment, that before the file, that before the default.
     A running supervisor takes up at once what 'config set' changes, and in a few seconds what an editor does; while
     something is wrong in the file, what was before holds.
@@ -64,18 +66,31 @@ def show_command(origin: bool, form: Form) -> int:
 
 
 @config_command.command("path")
+@click.option("--set", "chosen", metavar="PATH", help="Read the settings from PATH from now on; no file is moved.")
 @forms
-def path_command(form: Form) -> None:
+def path_command(chosen: str | None, form: Form) -> None:
     """Print where the file is; it need not be there.
+
+    A running supervisor takes up at once what --set changes.
 
     \b
     ${EDITOR:-vi} "$(orchctl config path)"; orchctl config check
+    orchctl config path --set ~/dotfiles/orchctl.toml
 
     \b
-    Exit codes: 0; 2 usage; 4 there can be no state directory.
+    Exit codes: 0; 2 usage; 4 the state directory, its config-path or PATH cannot be used.
     """
     root = find_root(os.environ)
-    form.one({"path": root.config, "exists": os.path.exists(root.config)}, lambda: click.echo(root.config))
+    if chosen is not None:
+        set_config(root, os.path.abspath(chosen))
+    path = root.config
+    hint = "; ".join(filter(None, misplaced(root) or ()))
+    told = {"path": path, "exists": os.path.exists(path)}
+    form.one(told | ({"hint": hint} if hint else {}), lambda: click.echo(path))
+    if hint and form.words:
+        click.echo(f"orchctl: {hint}", err=True)
+    if chosen is not None:
+        _complain(config.load(path), form)
 
 
 @config_command.command("get")
@@ -204,7 +219,8 @@ def _change(root: Root, edit: Callable[[str], str]) -> config.Found:
     try:
         return change(root.config, edit)
     except OSError as error:
-        raise NotPermitted(f"cannot write {root.config}: {error.strerror}", code="bad-state-dir") from None
+        code = "bad-state-dir" if root.config == root.own_config else "bad-config-path"
+        raise NotPermitted(f"cannot write {root.config}: {error.strerror}", code=code) from None
 
 
 def _check_shell(shell: str) -> None:

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 
 from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
-from orchctl.paths import SUN_PATH_BYTES
+from orchctl.paths import SUN_PATH_BYTES, misplaced, user_config
 
 DIR, FILES, SOCKET, CONFIG = "state-dir", "state-files", "socket-path", "config"
 
@@ -64,18 +64,33 @@ def check_socket_path(case: Case) -> Iterator[Finding]:
 
 
 def check_config(case: Case) -> Iterator[Finding]:
-    """What is wrong in the settings; there the defaults hold."""
+    """What is wrong in the settings, where the defaults hold; and where their file is."""
     if case.root is None:
         return
+    path = case.root.config_if_known
     for one in case.config_problems:
-        if one.name is not None:
+        if path is None:  # config-path names none
+            place = user_config(case.root.home) if case.root.home is not None else case.root.own_config
+            fix = command("orchctl", "config", "path", "--set", place)
+        elif one.name is not None:
             fix = command("orchctl", "config", "unset", one.name)
         else:
-            fix = command("mv", case.root.config, f"{case.root.config}.bad")
+            fix = command("mv", path, f"{path}.bad")
         yield problem(CONFIG, str(one), fix)
+    if (hint := misplaced(case.root)) is not None:
+        yield note(CONFIG, *hint)
+    if path is not None and (mode := _mode(path)) & 0o022 and path != case.root.own_config:
+        yield warning(CONFIG, f"others can write to {path} (mode {mode:o})", command("chmod", "go-w", path))
     if not case.config_problems:
-        there = os.path.exists(case.root.config)
-        yield ok(CONFIG, f"{case.root.config} is right" if there else "all settings are the defaults")
+        there = path is not None and os.path.exists(path)
+        yield ok(CONFIG, f"{path} is right" if there else "all settings are the defaults")
+
+
+def _mode(path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return 0
 
 
 def nearest(path: str) -> str:

@@ -48,7 +48,6 @@ READERS = frozenset(
         "lease show",
         "lease transfer",
         "config show",
-        "config path",
         "config get",
         "config check",
         "harness list",

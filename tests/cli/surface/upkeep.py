@@ -130,8 +130,10 @@ TABLE: dict[str, list[Row]] = {
             config path -q
             config path --quiet
             config path --template {{path}}
+            config path --set {dir}/settings.toml
             """),
         Row("config path x", 2),
+        Row("config path --set {dir}", 4),
     ],
     "config get": [
         *rows("""
