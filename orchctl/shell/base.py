@@ -19,11 +19,11 @@ from orchctl.lazy_dataclass import dataclass
 
 TAG = "x6973-"  # in the name of every file that is typed about; keeps those lines out of histories
 ESC, BEL = "\x1b", "\x07"
-# First on a command's own line 1: the mark of its start, which gives the status before it back.
-PREFIX = "{ __oc_c&&:;} 2>/dev/null;"
+# First on a command's own line 1: the mark of its start, which gives the status before it back, and the last word.
+PREFIX = '{ __oc_c "${__oc_u-}"&&\\: "${__oc_u-}";} 2>/dev/null;'
 # What a shell shows with a first line that does not parse, and that is no part of it.
 OWN_PREFIX = re.compile(
-    rb"\{ __oc_c&&:;\} 2>/dev/null;|__oc_c&&:;|\{ \\builtin printf '\\e\]6973;[^\n]*?\} 2>/dev/null;"
+    rb"\{ __oc_c[^\n;]*;\} 2>/dev/null;|__oc_c&&:;|\{ \\builtin printf '\\e\]6973;[^\n]*?\} 2>/dev/null;"
 )
 MISSING_FOLDER = 125
 NEEDS_LAST_WORD = re.compile(r"\$_(?!\w)|\$\{[#!]?_(?!\w)")  # a text that looks at the last word of the one before

@@ -46,7 +46,7 @@ _SHADOWED = "orchctl: a function named command hides the builtin; nothing was ru
 # Where the shell exports every variable: ours are made anew, as long as it does not.
 _UNEXPORTED = [
     "\\set +a;\\unset __oc_r",
-    *(f"__oc_r=${{__oc_{one}-}};\\unset __oc_{one};__oc_{one}=$__oc_r" for one in "sklendwoq"),
+    *(f"__oc_r=${{__oc_{one}-}};\\unset __oc_{one};__oc_{one}=$__oc_r" for one in "sklendwoqu"),
 ]
 
 # ksh gives a prompt to whoever has none only after its start-up files, and then finds ours.
@@ -140,7 +140,9 @@ class Posix:
                 f"{{ {missing};__oc_w= __oc_s={MISSING_FOLDER};{export}{_RETURN};}};__oc_d=$PWD;{body};{self._back}"
             )
         own = f"__oc_e=$__oc_s;{tell};__oc_q=1"
-        end = f"__oc_s=$?;{{ {own};}} 2>/dev/null" if self.typed_status else f"{{ __oc_s=$?;{own};}} 2>/dev/null"
+        end = f"{{ __oc_s=$? __oc_u=${{_-}};{own};}} 2>/dev/null"
+        if self.typed_status:
+            end = f"__oc_s=$?;{{ {own};}} 2>/dev/null"
         tail = f"\n{end}\n" if complete else ""
         begin = self._begin(order) + self._sure(order, export)
         return Files(f"{begin}{body};{_RETURN}\n", self._prefix + order.text + "\n" + tail)
@@ -226,12 +228,15 @@ class Posix:
             f'case ${{PS1-}} in *";{order.nonce};P;"*);;*) {heal};;esac;case . in .);;esac',  # mksh keeps a match
             self._tell(order, "B"),
         ]
+        if not self.traces_all:  # what is there now is the last word of the line that was typed
+            steps.insert(0, f"case $__oc_r in */{TAG}*);;*) __oc_u=$__oc_r;;esac")
         if self.traces_all:  # the status of a traced command, unless others were run since
             steps.insert(0, 'case ${__oc_k-} in "${__oc_n-}") __oc_s=${__oc_e:-$__oc_s};;esac')
-            steps.insert(1, "__oc_n=$((${__oc_k:-0}+1))")
+            steps.insert(0, 'case ${__oc_k-} in "${__oc_n-}");;*) __oc_u=;;esac')
+            steps.insert(2, "__oc_n=$((${__oc_k:-0}+1))")
         if "a" in order.flags:
             steps[:0] = _UNEXPORTED
-        first = "" if self.typed_status else "__oc_s=$?;"
+        first = "" if self.typed_status else "__oc_s=$?;" if self.traces_all else "__oc_s=$? __oc_r=${_-};"
         return f"{first}{{ {once};}} 2>/dev/null\n{{ {';'.join(steps)};}} 2>/dev/null\n"
 
     def _heal(self, nonce: str) -> str:

@@ -38,6 +38,7 @@ _RETURN = f"[[ $- != *e* ]] || __oc_s=0\n{_GIVE}\n"
 
 # Here the shell would show the line that makes the end mark.
 _SHOWS_LINES = re.compile(r"\bset\s+-\w*v|verbose", re.IGNORECASE)
+_TRACES = re.compile(r"xtrace|\bset\s+-\w*x", re.IGNORECASE)
 _SHADOWED = "orchctl: a function named builtin hides the builtin; nothing was run"
 _FAILING_PIPES = "|"  # beside the letters of options: this one has none
 
@@ -125,11 +126,12 @@ class Zsh:
         unexported = "\\builtin typeset -g +x -m '__oc_*'\n" if "a" in order.flags else ""
         source = f"\\. {shlex.quote(order.path)}{redirect}"
         run = f"{before}{unexported}{{ {source}\n}} always {{ {end}\n{after}{back}{undo}\n}}\n"
-        tail = (
-            f'\n{{ __oc_s=$? __oc_t="${{(j: :)pipestatus[@]:0:{MOST_STATUSES + 1}}} .";{tell};}} 2>/dev/null\n'
-            if own
-            else ""
-        )
+        seen = f"${{(j: :)pipestatus[@]:0:{MOST_STATUSES + 1}}} ."
+        take = f'__oc_s=$? __oc_u=$_ __oc_n=$((__oc_k+1)) __oc_t="{seen}"'
+        ended = f"{take}\n{{ {tell};}} 2>/dev/null"  # in a group the last word would be forgotten
+        if "x" in order.flags or _TRACES.search(order.text):
+            ended = f"{{ {take};{tell};}} 2>/dev/null"
+        tail = f"\n{ended}\n" if own else ""
         pipe = restored_pipe(order, quiet="2>/dev/null", fails=_FAILING_PIPES in order.flags)
         return Files(_begin(order) + _sure(order) + go + run + _RETURN, PREFIX + pipe + order.text + "\n" + tail)
 
@@ -193,6 +195,7 @@ def _begin(order: Order) -> str:
     hook = '[[ "${precmd_functions[*]-}" == *__oc_p* && -n "${functions[__oc_p]-}" ]]'
     once = f'[[ "${{__oc_l-}}" != {order.exec_id} ]] || \\builtin return "$__oc_s";__oc_l={order.exec_id}'
     steps = [
+        '[[ "${__oc_n-}" == "$__oc_k" ]] || __oc_u=',  # others were typed since
         f"__oc_q= __oc_e= __oc_t=;__oc_c() {{ {_tell(order, 'C')};{_GIVE};}}",
         f"{{ {hook} || \\. {shlex.quote(f'{order.folder}/heal')};}}",
         _tell(order, "B"),
