@@ -39,6 +39,12 @@ _RETURN = f"[[ $- != *e* ]] || __oc_s=0\n{_GIVE}\n"
 # Here the shell would show the line that makes the end mark.
 _SHOWS_LINES = re.compile(r"\bset\s+-\w*v|verbose", re.IGNORECASE)
 _TRACES = re.compile(r"xtrace|\bset\s+-\w*x", re.IGNORECASE)
+# What names jobs by their numbers; and words in quotes, which are no commands.
+_JOB_COMMANDS = re.compile(
+    r"(?:^|[;&|\n({])\s*(?:(?:builtin\s+|command\s+)?(?:kill|fg|bg|wait|disown|jobs)\b[^;&|\n]*|%\d+(?![^\s;&|)}]))"
+)
+_JOBS = re.compile(r"(?<![^\s;&|({])%(\d{1,5})(?![^\s;&|)}])")
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _SHADOWED = "orchctl: a function named builtin hides the builtin; nothing was run"
 _FAILING_PIPES = "|"  # beside the letters of options: this one has none
 
@@ -133,7 +139,10 @@ class Zsh:
             ended = f"{{ {take};{tell};}} 2>/dev/null"
         tail = f"\n{ended}\n" if own else ""
         pipe = restored_pipe(order, quiet="2>/dev/null", fails=_FAILING_PIPES in order.flags)
-        return Files(_begin(order) + _sure(order) + go + run + _RETURN, PREFIX + pipe + order.text + "\n" + tail)
+        return Files(
+            _begin(order) + _sure(order) + _known_jobs(order) + go + run + _RETURN,
+            PREFIX + pipe + order.text + "\n" + tail,
+        )
 
     def typed_line(self, folder: str, exec_id: str, *, own_stdin: bool = False) -> str:
         """With a backslash, so that the dot is no alias."""
@@ -228,6 +237,24 @@ def _sure(order: Order) -> str:
     say = f"(\\unset 'functions[builtin]';\\builtin print -r -- '{_SHADOWED}' >&2)"
     refuse = f"{say};{tell};__oc_s={MISSING_FOLDER};{_RETURN}{_or_stop('[[ . == .. ]]')}"
     return f"! {_HIDDEN} || {{ {refuse}}}\n"
+
+
+def _known_jobs(order: Order) -> str:
+    """Refuse a text that names a job which is not there: the sourcing itself has a number, and it is the shell.
+
+    zsh numbers each command that it runs at a time, and gives a job the first number that is free.
+    """
+    text = _QUOTED.sub(lambda word: word[0][1:-1] if _JOBS.fullmatch(word[0][1:-1]) else "_", order.text)
+    named = {number for command in _JOB_COMMANDS.finditer(text) for number in _JOBS.findall(command[0])}
+    if not named:
+        return ""
+    tell = f"{{ {_tell(order, 'D', str(MISSING_FOLDER))};}} 2>/dev/null"
+    lines = ""
+    for number in sorted(named, key=int):
+        say = f"\\builtin print -r -- 'orchctl: %{number} is no job of this shell: see jobs; nothing was run' >&2"
+        known = f"(( ! ${{+jobstates}} || ${{+jobstates[{number}]}} ))"
+        lines += f"{known} || {{ {say};{tell};__oc_s={MISSING_FOLDER};{_RETURN}}}\n"
+    return lines
 
 
 def _or_stop(condition: str) -> str:

@@ -69,6 +69,35 @@ ZSH = (
     ),
     Case("a return keeps its status", (Step("return 126", 126), Step("echo $?", output=b"126\n"))),
 )
+_NO_JOB = rb"orchctl: %\d+ is no job of this shell: see jobs; nothing was run\n"
+# zsh numbers the sourcing of a text as a job, and to end that job would end the shell
+ZSH_JOBS = (
+    Case(
+        "a number that is no job does not end the shell",
+        (
+            Step("sleep 60 &", match=rb"\[\d+\] \d+\n"),
+            Step("kill -9 %1", 125, match=_NO_JOB),
+            Step("echo $? $#jobstates; kill -9 $!", output=b"125 1\n"),
+        ),
+    ),
+    Case(
+        "a number alone and a number in a list are no jobs",
+        (
+            Step("%1", 125, match=_NO_JOB),
+            Step("touch made; wait '%2' || fg %3", 125, match=_NO_JOB),
+            Step("printf 'a|%3d\\n;kill %%1\\n' 7", output=b"a|  7\n;kill %1\n"),
+            Step("x=a%1; echo ${x%%1} $((7 %2)) 'kill %1'; ls", output=b"a% 1 kill %1\n"),
+        ),
+    ),
+    Case(
+        "a job is ended by the number that it was told with",
+        (
+            Step("sleep 60 & disown %${(k)jobstates}"),
+            Step("sleep 60 &", output=None),
+            Step("kill %4; wait %4", 143, None),
+        ),
+    ),
+)
 FISH = (
     Case(
         "the statuses of a pipe are there for the next text",
