@@ -101,6 +101,7 @@ def _image(seen: dict[str, Any]) -> tuple[int, int]:
 LOOK_AGAIN_S = 0.05
 FIRST_LOOK_S = 0.001  # whether the shell is at its prompt is looked at again soon, and then less often
 HOLD_S = 10.0  # a prompt that takes longer to draw may be none
+SWEEP_S = 0.1  # after an interrupt, a shell is on its way to its prompt by then, and what it runs there is its own
 LOOK_AT_TERMINAL_S = 0.2  # whether the shell is back without a mark gives no event
 
 
@@ -116,20 +117,34 @@ class Overtime:
         now = time.monotonic()
         if running.left_at is not None and now >= running.left_at:
             running.escalation.begin(now)
-        if running.escalation.wait_s(now) != 0:
-            return
+        if running.sweep_with:
+            await self._sweep_if_due(running, now)
         # a shell that is interrupted while it draws its prompt begins to draw it anew
-        if running.drawing or self._has_left(running):
-            running.held_at = now if running.held_at is None else running.held_at
-            if now < running.held_at + HOLD_S:
-                return
-        await self._escalate(running, running.escalation.due(now))
+        elif running.escalation.wait_s(now) == 0 and not self._draws(running, now):
+            await self._escalate(running, running.escalation.due(now))
+
+    async def _sweep_if_due(self, running: Running, now: float) -> None:
+        """A command that the interrupt has ended needs no more: what runs by now may be the prompt's."""
+        if now < running.sweep_at:
+            return
+        number, running.sweep_with = running.sweep_with, 0
+        if not self._draws(running, now):
+            with contextlib.suppress(Conflict):
+                await self._pair.sweep(running.ticks, number)
+
+    def _draws(self, running: Running, now: float) -> bool:
+        if not (running.drawing or self._has_left(running)):
+            return False
+        running.held_at = now if running.held_at is None else running.held_at
+        return now < running.held_at + HOLD_S
 
     async def wait(self, running: Running, ticket: asyncio.Event) -> None:
         """For news, or until the next step is due."""
         await self.check(running)
         now = time.monotonic()
         waits = [running.escalation.wait_s(now), running.left_at and max(0.0, running.left_at - now)]
+        if running.sweep_with:
+            waits = [max(0.0, running.sweep_at - now)]
         limit = min((wait for wait in waits if wait is not None), default=LOOK_AT_TERMINAL_S)
         limit = min(limit, LOOK_AT_TERMINAL_S) + 0.01
         if running.told is not None or running.lost:
@@ -152,9 +167,8 @@ class Overtime:
 
         await interrupt(self._pair, about)
         if step in (Step.TERMINATE, Step.KILL):
-            number = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
-            with contextlib.suppress(Conflict):
-                await self._pair.sweep(running.ticks, number)
+            running.sweep_with = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
+            running.sweep_at = time.monotonic() + SWEEP_S
         if step is Step.GIVE_UP and self._pair.stalled:
             raise OrchctlError(
                 f"the output cannot be stored ({self._pair.stalled}), and how the command ended is not known",
@@ -201,6 +215,8 @@ class Running:
     drawn_at: int | None = None  # where the prompt begins by its marks
     drawing_at: float = 0.0  # since when that is known
     held_at: float | None = None  # since when a step that is due waits for it
+    sweep_with: int = 0  # the signal that what it started is to get, if it does not end by an interrupt
+    sweep_at: float = 0.0  # when
     doubted: bool = False  # a program was seen in front after that: it may have been made by hand
     told: End | None = None  # the end that its marks tell, which the kernel has not confirmed
     told_at: float = 0.0
