@@ -103,6 +103,8 @@ class Keeper:
         while not self._gone():
             self._wait()
             self._reap()
+            if not self._mover and not self._finishing:
+                self._start_mover()
             if self._pair.unrecorded and self._pair.record_rest():
                 self._tell(pair.RECORDED)
             self._killing.go_on()
@@ -135,7 +137,7 @@ class Keeper:
         waits = [] if self._killing.at is None else [self._killing.at - time.monotonic()]
         limit = self._limits.wait_s() if self._ended_at is None else None
         waits += [limit] if limit is not None else []
-        waits += [AGAIN_S] if self._pair.unrecorded else []
+        waits += [AGAIN_S] if self._pair.unrecorded or not self._mover else []
         waits += [LOOK_FOR_ORPHAN_S] if self._drained is not None and not self._recorded else []
         waits += [AGAIN_S] if self._recorded and not self._pair.parent else []  # others' ends are no event
         return max(0.0, min(waits)) * 1000 + 1 if waits else None
@@ -143,11 +145,18 @@ class Keeper:
     # the mover
 
     def _start_mover(self) -> None:
+        """Where the machine has no process to give, it is tried again; the program waits meanwhile."""
         self._link, theirs = socket.socketpair()
         self._words = wire.Decoder()
         self._finishing = False
         self._drained = None
-        self._mover = os.fork()
+        try:
+            self._mover = os.fork()
+        except OSError:
+            self._mover = 0
+            self._link.close()
+            theirs.close()
+            return
         if self._mover == 0:
             self._leave()
             raise BecomeMover(theirs, self._first)
@@ -251,7 +260,7 @@ class Keeper:
 
     def _gone(self) -> bool:
         """No child at all, mover included: only the kernel can say so."""
-        if self._mover:
+        if self._mover or not self._finishing:
             return False
         try:
             os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

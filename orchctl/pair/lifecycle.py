@@ -6,6 +6,7 @@ Both are this one process image, forked and never exec'd; which of the two a pro
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -56,8 +57,12 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: spe
         what = replace(what, cols=size[0], rows=size[1])
     os.close(os.open(f"{folder}/{layout.segment(offset)}", os.O_WRONLY | made, 0o600))
     stdin = _own_stdin(what, first, run)
-    master, sources, complaints, theirs = _ends(what, stdin)
-    pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # for ever, and of the default size
+    try:
+        master, sources, complaints, theirs = _ends(what, stdin)
+        pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # for ever, and of the default size
+    except OSError as error:
+        journal.append(f"{folder}/{layout.JOURNAL}", _failed("terminal" if what.terminal else "pipes", error.errno))
+        return None
     shared = Pair(folder, listener, master, sources, pipe, log, what.ring_bytes, what.idle_s, 0, os.getpid())
     shared.terminal, shared.env, shared.complaints = what.terminal, what.env, complaints
     shared.input_open = what.terminal or stdin is None
@@ -77,6 +82,10 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: spe
     told = {"pid": shared.child, "ticks": shared.ticks, "keeper": shared.keeper, "run": run, "session": name}
     shared.record("started", **told, offset=offset)
     return shared
+
+
+def _failed(step: str, number: int | None) -> journal.Record:
+    return {"type": "failed", "time": time.time(), "step": step, "errno": number or errno.EIO}
 
 
 def _next_run(folder: str) -> tuple[int, int, tuple[int, int] | None]:

@@ -14,6 +14,7 @@ was taken over from is retired: it stays for the children it has, to reap them.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -22,6 +23,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+from orchctl.log import journal
 from orchctl.pair import degraded, lifecycle, reaper
 from orchctl.pair.connections import received
 from orchctl.pair.daemon_io import Door, bind, own_stdio, say
@@ -106,8 +108,8 @@ class Zygote:
         """Until the supervisor stops for good, or nobody is left that needs us; whether the door is still ours."""
         self._trial = trial
         while not self._over():
-            if self._start_at is not None and time.monotonic() >= self._start_at:
-                self._start_supervisor(ready)
+            due = self._start_at is not None and time.monotonic() >= self._start_at
+            if due and self._start_supervisor(ready):
                 ready = None
             self._wait()
         return self._door is not None
@@ -145,16 +147,25 @@ class Zygote:
         due = [at for at in (self._start_at, self._serves_by) if at is not None]
         return max(0.0, min(due) - time.monotonic()) * 1000 + 1 if due else None
 
-    def _start_supervisor(self, ready: int | None) -> None:
+    def _start_supervisor(self, ready: int | None) -> bool:
+        """Whether there is one; it is tried again later where the machine has no process or descriptor to give."""
         assert self._door is not None
         self._start_at = None
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            return self._try_later(error)
         words = [*self._door.fds(), theirs.fileno()]
         if self._trial is not None:
             words += [self._trial.fileno()]
         elif ready is not None:
             words += [ready]
-        self._supervisor = os.fork()
+        try:
+            self._supervisor = os.fork()
+        except OSError as error:
+            ours.close()
+            theirs.close()
+            return self._try_later(error)
         if self._supervisor == 0:
             _exec_supervisor(self._root, words, on_trial=self._trial is not None)
         self._own.add(self._supervisor)
@@ -164,6 +175,14 @@ class Zygote:
         self._channel, self._words, self._ready = ours, b"", False
         ours.sendall(b"zygote %d\n" % os.getpid() + (b"back\n" if self._took_back else b""))
         self._took_back = False
+        return True
+
+    def _try_later(self, error: OSError) -> bool:
+        delay = max(FIRST_S, self._backoff.died(time.monotonic(), was_ready=False))
+        say(f"no supervisor can be started: {error.strerror}; trying again in {delay:.2f} s")
+        self._how = f"before it began: {error.strerror}"
+        self._start_at = time.monotonic() + delay
+        return False
 
     def _hear(self) -> None:
         assert self._channel is not None
@@ -294,17 +313,31 @@ class Zygote:
         folder = f"{self._root}/sessions/{session}"
         try:
             listener = bind(folder, layout.SOCKET, BACKLOG)
+            pid = self._fork(listener)
         except OSError as error:
-            say(f"session {session} cannot be started: {error}")
+            self._refuse(folder, error)
             first.close()
             return
-        pid = os.fork()
         if pid == 0:
             self._leave()
             lifecycle.begin(folder, listener, first)
         self._own.add(pid)
         listener.close()
         first.close()
+
+    def _fork(self, listener: socket.socket) -> int:
+        try:
+            return os.fork()
+        except OSError:
+            listener.close()
+            raise
+
+    def _refuse(self, folder: str, error: OSError) -> None:
+        """Say on disk why there is no keeper, as a keeper says why there is no program: the supervisor looks there."""
+        say(f"session {os.path.basename(folder)} cannot be started: {error}")
+        with contextlib.suppress(OSError):
+            failed = {"type": "failed", "time": time.time(), "step": "keeper", "errno": error.errno or errno.EAGAIN}
+            journal.append(f"{folder}/{layout.JOURNAL}", failed)
 
     def _leave(self) -> None:
         """In a new keeper: let go of what is the zygote's."""

@@ -95,11 +95,20 @@ async def with_stdin(
     return replace(asked, stdin="open")
 
 
+_RESOURCES = {
+    "keeper": "no process for its keeper",
+    "terminal": "no pseudo-terminal for it; end sessions, or raise the sysctl kernel.pty.max",
+    "pipes": "no pipes for it",
+}
+
+
 def start_error(spec: Spec, step: str, number: int) -> OrchctlError:
     """Why its program does not run."""
     reason = os.strerror(number)
     if step == "cwd":
         return BadInput(f"cannot start in {spec.cwd!r}: {reason}", code="bad-cwd")
+    if step in _RESOURCES:
+        return OrchctlError(f"cannot start {spec.command[0]!r}: {_RESOURCES[step]}: {reason}", code="no-resources")
     if number == errno.ENOENT:
         return CommandNotFound(f"command not found: {spec.command[0]!r}")
     return CannotExecute(f"cannot execute {spec.command[0]!r}: {reason}")

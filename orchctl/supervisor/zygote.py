@@ -11,6 +11,7 @@ from asyncio.subprocess import Process
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
+AGAIN_S = 0.5  # a machine without a process to give is asked again this often
 FEATURES_S = 5.0  # one that is asked and says nothing for so long is of an older version
 
 
@@ -108,10 +109,8 @@ class ZygoteLink:
         self._channel.close()
         self.pid = None
         self._words = b""
-        self._channel, theirs = socket.socketpair()
-        process = await self._start(sys.executable, "--adopt", theirs)
-        theirs.close()
-        await process.wait()
+        while not await self._adopted():
+            await asyncio.sleep(AGAIN_S)
         self.say("ready")
         self._features = None
         self._answered.clear()
@@ -119,6 +118,23 @@ class ZygoteLink:
             self.say("features")
         self._replaced.set()
         self._replaced = asyncio.Event()
+
+    async def _adopted(self) -> bool:
+        """Start a zygote for what runs already; False where the machine has no process or descriptor to give."""
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            log.warning("no zygote can be started, and it is tried again: %s", error.strerror)
+            return False
+        with theirs:
+            try:
+                process = await self._start(sys.executable, "--adopt", theirs)
+            except OSError as error:
+                log.warning("no zygote can be started, and it is tried again: %s", error.strerror)
+                ours.close()
+                return False
+        self._channel = ours
+        return await process.wait() == 0
 
     async def _start(self, executable: str, option: str, channel: socket.socket) -> Process:
         fds = [self._listener.fileno(), self._lock, channel.fileno()]
