@@ -16,7 +16,7 @@ import signal
 import socket
 import time
 
-from orchctl.pair import attribution, exec_pipes, exit_status, input_wait, kill, tree, wire
+from orchctl.pair import attribution, exec_pipes, exit_status, input_wait, kill, process, tree, wire
 from orchctl.pair import shared as pair
 from orchctl.pair.kill import Killing, open_process
 from orchctl.pair.shared import Pair
@@ -97,7 +97,9 @@ class Keeper:
     def run(self) -> None:
         """Until the kernel says that there is no child left."""
         self._start_mover()
-        if not self._pair.parent:
+        if self._pair.parent:
+            process.make_likelier_victims(self._below)
+        else:
             self._record("degraded", keeper=os.getpid())
         self._reap()  # the program may have ended before SIGCHLD had a handler
         while not self._gone():

@@ -6,10 +6,14 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
+
+import pytest
 
 from tests.e2e import pair_processes
 from tests.e2e.injection import injected
 from tests.needs import needs
+from tests.nobody import nobodys_world
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
 FORKS = "clone,?clone3,?fork,?vfork"
@@ -97,3 +101,47 @@ def test_without_a_terminal_left_the_asker_is_told_so_and_one_is_free_after_an_e
         finally:
             world.end()
             running.communicate(timeout=DEADLINE_S)
+
+
+@pytest.fixture(params=["root", "another user"])
+def anyones_world(world: World, request: pytest.FixtureRequest) -> Iterator[World]:
+    """Root may lower a score too, and other users may not."""
+    if request.param == "root":
+        yield world
+    else:
+        with nobodys_world(world) as made:
+            yield made
+
+
+def _score(pid: int) -> int:
+    with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as file:
+        return int(file.read())
+
+
+@needs("root")
+@pytest.mark.parametrize("inherited", [0, 950])
+def test_when_memory_runs_out_programs_go_before_what_keeps_them(anyones_world: World, inherited: int) -> None:
+    """F37: by 100 above ours, and never below what they inherited."""
+    world, before = anyones_world, _score(os.getpid())
+    _set_score(inherited)
+    try:
+        assert world.run("supervisor", "start").returncode == 0
+    finally:
+        _set_score(before)
+    session = world.ok("spawn", "--", "sh", "-c", "sleep 1000 & echo $!; wait")
+    until(lambda: world.log(session).endswith(b"\n"))
+    programs = [world.json("info", session)["pid"], int(world.log(session))]
+    status = world.json("supervisor", "status")
+    ours = [
+        status["pid"],
+        status["zygote"],
+        pair_processes.keeper(world, session),
+        pair_processes.mover(world, session),
+    ]
+    assert [_score(pid) for pid in ours] == [inherited] * 4
+    until(lambda: [_score(pid) for pid in programs] == [min(1000, inherited + 100)] * 2)
+
+
+def _set_score(value: int) -> None:
+    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write(str(value))
