@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from tests.e2e import pair_processes
 from tests.e2e.injection import injected
 from tests.needs import needs
-from tests.nobody import nobodys_world
+from tests.nobody import NOBODY, nobodys_world
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
 FORKS = "clone,?clone3,?fork,?vfork"
@@ -145,3 +147,48 @@ def test_when_memory_runs_out_programs_go_before_what_keeps_them(anyones_world: 
 def _set_score(value: int) -> None:
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write(str(value))
+
+
+_BOMB = """
+import os, resource, signal, sys
+for number in (signal.SIGHUP, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[1]),) * 2)
+while True:
+    try:
+        os.fork()
+    except OSError:  # as many as there may be: whoever ends is replaced at once
+        pass
+"""
+
+
+@needs("root")
+def test_a_session_that_forks_as_fast_as_it_can_ends_with_everything_it_started(world: World) -> None:
+    """F36: of a user who is not root, because the number of root's processes has no limit."""
+    with nobodys_world(world) as nobody:
+        other = nobody.ok("spawn", "--", "sh", "-c", "read go; exit 8")
+        limit = 60 + _processes_of_nobody()
+        session = nobody.ok("spawn", "--", sys.executable, "-c", _BOMB, str(limit))
+        until(lambda: _processes_of_nobody() >= limit - 5, lambda: f"only {_processes_of_nobody()} of {limit}")
+        report = nobody.json("kill", "--grace", "0s", session)
+        assert (report["ended"], report["survivors"]) == ([session], [])
+        assert nobody.json("list")[0]["id"] == other
+        assert _bombs(session) == []
+
+
+def _bombs(session: str) -> list[int]:
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _is_of(pid, session)]
+
+
+def _is_of(pid: int, session: str) -> bool:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+        return f"ORCHCTL_SESSION={session}".encode() in file.read().split(b"\0")
+    return False
+
+
+def _processes_of_nobody() -> int:
+    owners = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{entry}/status", "rb") as file:
+            owners += [int(line.split()[1]) for line in file if line.startswith(b"Uid:")]
+    return owners.count(NOBODY)
