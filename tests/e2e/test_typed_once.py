@@ -24,6 +24,7 @@ from tests.world import World, until
 INPUT_BYTES = 96 << 10
 MARK = b"\0that is all\0"  # digests count what came before it
 ROUNDS_OF_ONE_SESSION = 10
+MAYBE_TYPED = {"pty": 4, "pipe": 1}  # of the 200 rounds of the long form: where one write is in doubt
 AHEAD_BYTES = {"pty": 24 << 10, "pipe": 68 << 10}  # what the kernel holds of what is typed and not read, at most
 _SLOW_READER = """
 import hashlib, os, sys, time, tty
@@ -140,4 +141,4 @@ def test_a_long_input_is_typed_once_while_keeper_mover_and_supervisor_are_killed
         f"{kind}: {rounds} rounds, {inexact} inexact, {maybe} maybe-typed, kills in the middle of the input: {landed}"
     )
     assert min(landed[kind] for kind in ("keeper", "mover", "supervisor")) * 2 >= rounds
-    assert maybe <= rounds // 40 + (kind == "pipe")
+    assert maybe <= (MAYBE_TYPED[kind] if long_form else kind == "pipe")
