@@ -29,6 +29,7 @@ EXCUSED: dict[str, str] = {
     "kill-pair": "session",
     "kill-keeper-and-zygote": "session",
 }
+DOUBTS = ("maybe-typed", "maybe-delivered")  # nobody knows whether the last write arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def is_excused(session: str, code: str, what: str, began_at: float, ended_at: fl
         if one.overlaps(began_at, ended_at, AFTERWARDS_S):
             if EXCUSED.get(one.fault.kind) == "all" or (EXCUSED.get(one.fault.kind) == "session" and mine):
                 return True
-            if code == "maybe-typed" and mine and KINDS[one.fault.kind].strikes == "pair":
+            if code in DOUBTS and mine and KINDS[one.fault.kind].strikes == "pair":
                 return what in ("send", "exec")
     return False
 
@@ -165,7 +166,7 @@ def command(word: str, told: Told, due: Told, *, lost: bool) -> list[str]:
 
 
 def doubts(doubtful: int, landed: Iterable[Landed]) -> list[str]:
-    """`maybe-typed` is for the one write that nobody knows of: few of those who kill a keeper or a mover meet it."""
+    """Of the one write that nobody knows of: few of those who kill a keeper or a mover meet it."""
     kills = sum(one.fault.kind in ("kill-keeper", "kill-mover") for one in landed)
     most = max(2, kills // 20)
-    return [f"{doubtful} answers are maybe-typed after {kills} kills; at most {most} may be"] if doubtful > most else []
+    return [f"{doubtful} answers are in doubt after {kills} kills; at most {most} may be"] if doubtful > most else []

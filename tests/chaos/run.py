@@ -129,7 +129,7 @@ def _fill(stage: Stage, slot: int, seed: int) -> None:
 def _finish(stage: Stage) -> None:
     """What is on disk is whole, nothing of a session lives, and little was in doubt."""
     world = stage.world
-    doubtful = sum(count for word, count in stage.counts.items() if word.endswith(" maybe-typed"))
+    doubtful = sum(count for word, count in stage.counts.items() if word.endswith(oracle.DOUBTS))
     stage.find("", "end", *oracle.doubts(doubtful, stage.landed))
     try:
         until(lambda: world.json("list") == [], deadline_s=DEADLINE_S)

@@ -49,6 +49,7 @@ class Stage:
         self.counts: Counter[str] = Counter()  # what was done, by word
         self.targets: dict[int, str] = {}  # slot → the session that lives there, once its spawn was answered
         self.servers: dict[int, str] = {}  # the same of an agent's server, which others may depend on
+        self.serves: dict[str, str] = {}  # agent → its server
         self.slowest_s: dict[str, float] = {}  # by what was asked, without the time that it was held up
         self.clients: dict[int, subprocess.Popen[bytes]] = {}  # processes that may be killed, by slot
         self.waiting: dict[str, tuple[str, float]] = {}  # thread → what it waits for, and since when
@@ -105,7 +106,7 @@ class Stage:
         finally:
             ended_at = time.monotonic()
             del self.waiting[name]
-            held_s = oracle.held_s(session, what, began_at, ended_at, list(self.landed))
+            held_s = oracle.held_s(session, what, began_at, ended_at, self._struck(session))
             self.slowest_s[what] = max(self.slowest_s.get(what, 0.0), ended_at - began_at - held_s)
             self.find(session, what, *oracle.late(what, ended_at - began_at, held_s))
         self.count(what)
@@ -113,7 +114,12 @@ class Stage:
 
     def excuses(self, session: str, code: str, what: str, began_at: float) -> bool:
         """Whether something that was under way since then may fail now."""
-        return oracle.is_excused(session, code, what, began_at, time.monotonic(), list(self.landed))
+        return oracle.is_excused(session, code, what, began_at, time.monotonic(), self._struck(session))
+
+    def _struck(self, session: str) -> list[Landed]:
+        """What has landed; what struck an agent's server has struck the agent."""
+        server = self.serves.get(session)
+        return [replace(one, session=session) if server and one.session == server else one for one in list(self.landed)]
 
     def connect(self) -> Client:
         """A client of one's own."""
@@ -122,7 +128,7 @@ class Stage:
     def _evidence(self, session: str) -> str:
         """What a person needs in order to understand it, for all of this is removed with the run."""
         lines = []
-        for one in [one for one in list(self.landed) if not session or one.session in ("", session)][-8:]:
+        for one in [one for one in self._struck(session) if not session or one.session in ("", session)][-8:]:
             at_s = one.began_at - self.began_at
             lines.append(f"    {at_s:7.2f} s  step {one.fault.number} {one.fault.kind} {one.session[:8]} {one.pids}")
         with contextlib.suppress(OSError):

@@ -211,7 +211,7 @@ class Agent(Life):
         self.spawn([], profile=PROFILE, cwd=self.stage.world.folder)
         agent = self.stage.ask(self.session, "info", lambda: self.client.info(self.session)).agent
         if agent is not None and agent.server:
-            self.stage.servers[self.slot] = agent.server
+            self.stage.servers[self.slot] = self.stage.serves[self.session] = agent.server
         prompts = []
         for number in range(self.dice.randint(2, 4)):
             mark = f"{os.path.basename(self.file)}.{number}"
