@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -46,6 +47,26 @@ async def guarded(name: str, work: Coroutine[Any, Any, None]) -> None:
         await work
     except Exception:
         log.exception("%s failed", name)
+
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0  # between an error and the next attempt
+
+
+async def kept_up(name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Do `work` to its end: after an error it is started again, each time a little later."""
+    pause_s = FIRST_PAUSE_S
+    while True:
+        began_s = time.monotonic()
+        try:
+            await work()
+            return
+        except OSError as error:  # no descriptor left, a folder that is away: it may pass
+            log.warning("%s: started again after an error: %s", name, error)
+        except Exception:
+            log.exception("%s: started again after an error", name)
+        lasted = time.monotonic() - began_s > LONGEST_PAUSE_S
+        pause_s = FIRST_PAUSE_S if lasted else min(LONGEST_PAUSE_S, 2 * pause_s)
+        await asyncio.sleep(pause_s)
 
 
 async def carried_through(tasks: asyncio.TaskGroup, work: Coroutine[Any, Any, T]) -> T:

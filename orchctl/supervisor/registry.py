@@ -34,6 +34,7 @@ from orchctl.supervisor.zygote import ZygoteLink
 log = logging.getLogger(__name__)
 REMOVED_AFTER_S = 20.0  # whoever started it and wants its end has come by then, through a killed supervisor or a stall
 TEND_AGAIN_S = 1.0
+LOOK_AGAIN_S = (0.02, 0.05, 0.1, 0.2, 0.5, *[1.0] * 20)  # its own journal, which a keeper has written before its hello
 ADOPT_AGAIN_S = 2.0
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
 SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
@@ -98,12 +99,10 @@ class Registry:
 
     async def _tend(self, session: SupervisedSession, first: socket.socket | None) -> None:
         await self._hold(session, first)
-        if self._is_to_run(session):
+        while self._is_to_run(session):
             await self._wait_before_run(session)
-        if self._is_to_run(session):
-            with contextlib.suppress(OrchctlError):  # a start that failed is on record, and its own task goes on
-                await self.restart(session, None)
-            return
+            if self._is_to_run(session) and await self._runs_again(session):
+                return
         if not self._is_known(session):
             return  # another object stands for it: its next run, or a second attempt to start it
         if session.spec.remove:
@@ -112,14 +111,30 @@ class Registry:
         await session.wrap_up()
         self.put_away(session)
 
+    async def _runs_again(self, session: SupervisedSession) -> bool:
+        """Have it run again; False when we could not even ask for it: then it is tried once more."""
+        try:
+            await self.restart(session, None)
+        except OrchctlError:
+            pass  # a start that failed is on record, and its own task goes on
+        except OSError as error:
+            log.warning("session %s is started again later: %s", session.spec.id, error.strerror)
+            return False
+        return True
+
     async def _hold(self, session: SupervisedSession, first: socket.socket | None) -> None:
         """Tend a session to its end; an error of ours, or a disk that fails, is no reason to leave it alone."""
         while True:
+            over = False
             try:
                 await session.tend(first)
-                return
-            except Exception:
+                over = True
+            except* OSError as errors:
+                log.warning("session %s: tended again after an error: %s", session.spec.id, errors.exceptions[0])
+            except* Exception:
                 log.exception("session %s: tended again after an error", session.spec.id)
+            if over:  # no return out of except*
+                return
             first = None
             await asyncio.sleep(TEND_AGAIN_S)
 
@@ -182,8 +197,12 @@ class Registry:
             await self._resume(fresh, fresh.talk)
             return fresh
         before = fresh.run.number
-        async with self._starting:
-            await self._start(fresh)
+        try:
+            async with self._starting:
+                await self._start(fresh)
+        except OSError:  # before anybody was asked to fork
+            self._sessions[session_id] = session
+            raise
         if fresh.run.number == before:
             fresh.pair.greeted.set()
             fresh.pair.gone.set()
@@ -285,8 +304,9 @@ class Registry:
         try:
             async with self._starting:
                 await self._start(session, stdin)
-        except Exception:  # not when the supervisor ends: its keeper may be on its way, and the next one will see
-            self._drop(session)
+        except Exception as error:  # not when the supervisor ends: its keeper may be on its way: the next one will see
+            if not (isinstance(error, OrchctlError) and error.code == "unreadable"):
+                self._drop(session)
             raise
         finally:
             close(stdin)
@@ -411,6 +431,7 @@ class Registry:
         self._store.create(spec, shell_start.environment(spec, folder, env), files)
 
     async def _start(self, session: SupervisedSession, stdin: int | None = None) -> None:
+        before = session.run.number
         ours, theirs = socket.socketpair()
         with theirs:
             if stdin is not None:  # it lies there before anybody is asked to fork
@@ -423,7 +444,17 @@ class Registry:
                 return
         self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, ours)))
         await session.pair.greeted.wait()
-        session.look()
+        await self._look(session, before)
+
+    async def _look(self, session: SupervisedSession, before: int) -> None:
+        """What the keeper has written down; it runs, and nobody may take it for one that never began."""
+        for pause_s in LOOK_AGAIN_S:
+            with contextlib.suppress(OSError):
+                session.look()
+                if session.run.number > before or session.run.failure is not None or session.pair.gone.is_set():
+                    return
+            await asyncio.sleep(pause_s)
+        raise OrchctlError(f"the files of session {session.spec.id} cannot be read; it runs", code="unreadable")
 
 
 def _names(views: list[Session]) -> set[str | None]:

@@ -23,7 +23,7 @@ from orchctl.session import run as restarting
 from orchctl.session.model import Output, Session, State
 from orchctl.session.run import Run
 from orchctl.supervisor.agents.conversation import Talk
-from orchctl.supervisor.change import News, guarded
+from orchctl.supervisor.change import News, kept_up
 from orchctl.supervisor.context import House
 from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.lease import Leases
@@ -95,10 +95,12 @@ class SupervisedSession:
         """Hold on to the pair until it is gone, then see to it that the end is on record."""
         self._unsure = first is None
         async with asyncio.TaskGroup() as tasks:
-            if self.commands is not None:
-                name = f"the commands of session {self.spec.id}"  # a mistake there must not cost us the pair
-                tasks.create_task(guarded(name, self._tend_commands(self.commands, tasks)))
-            tasks.create_task(guarded(f"the lease of session {self.spec.id}", self._tend_leases()))
+            # a mistake in one of these must not cost us the pair, and one that fails is started again
+            if (commands := self.commands) is not None:
+                of = f"of session {self.spec.id}"
+                tasks.create_task(kept_up(f"the commands {of}", lambda: self._tend_commands(commands)))
+                tasks.create_task(kept_up(f"the first prompt {of}", lambda: self._tend_first(commands)))
+            tasks.create_task(kept_up(f"the lease of session {self.spec.id}", self._tend_leases))
             await self.pair.tend(first)
             self.look()
             self.leases.wake()
@@ -110,10 +112,15 @@ class SupervisedSession:
         if not self.starts_again:
             await self.wrap_up()
 
-    async def _tend_commands(self, commands: Commands, tasks: asyncio.TaskGroup) -> None:
+    async def _tend_commands(self, commands: Commands) -> None:
         await self.pair.greeted.wait()  # before that, the end of the last run is all that is known
         self.look()
-        await commands.tend(tasks)
+        await commands.tend()
+
+    async def _tend_first(self, commands: Commands) -> None:
+        await self.pair.greeted.wait()
+        self.look()
+        await commands.prompt.first()
 
     async def _tend_leases(self) -> None:
         await self.pair.greeted.wait()

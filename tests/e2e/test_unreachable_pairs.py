@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -73,6 +74,46 @@ def test_a_folder_that_is_away_for_a_moment_costs_no_session(world: World) -> No
     os.rename(f"{world.folder}/away", folder)
     assert world.ok("exec", session, "echo $x") == "kept"
     assert world.json("info", session)["state"] == "live"
+
+
+def test_a_command_that_fails_while_the_folder_is_away_keeps_no_other_from_running(world: World) -> None:
+    session = world.ok("spawn", "bash")
+    world.ok("exec", session, "x=kept")
+    with _away(world, session):
+        assert world.run("exec", session, "echo no").returncode != 0
+    assert world.ok("exec", session, "echo $x") == "kept"
+
+
+@contextlib.contextmanager
+def _away(world: World, session: str) -> Iterator[None]:
+    """Its folder is elsewhere for a moment."""
+    folder, away = f"{world.state}/sessions/{session}", f"{world.folder}/away"
+    os.rename(folder, away)
+    try:
+        yield
+    finally:
+        if os.path.exists(away):
+            os.rename(away, folder)
+
+
+def test_a_session_that_starts_again_does_so_once_there_are_descriptors(world: World) -> None:
+    session = world.ok("spawn", "--restart", "always", "false")
+    until(lambda: world.json("info", session)["run"] >= 4)  # from then on there is a pause between two runs
+    supervisor, log = world.supervisor(), f"{world.state}/supervisor.log"
+    limits = resource.prlimit(supervisor, resource.RLIMIT_NOFILE)
+    resource.prlimit(supervisor, resource.RLIMIT_NOFILE, (4, limits[1]))
+    try:
+        until(lambda: "started again later" in _text(log) or "failed\n" in _text(log))
+    finally:
+        resource.prlimit(supervisor, resource.RLIMIT_NOFILE, limits)
+    run = world.json("info", session)["run"]
+    until(lambda: world.json("info", session)["run"] > run)
+    assert world.supervisor() == supervisor
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 @pytest.mark.parametrize("how", ["restart", "kill"])

@@ -7,6 +7,7 @@ looks in the log for what has happened meanwhile, and goes on.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import shlex
@@ -25,7 +26,7 @@ from orchctl.session.lease_state import key_of
 from orchctl.shell import detect
 from orchctl.shell.base import TAG, Order
 from orchctl.shell.execution import Escalation
-from orchctl.supervisor.change import News, either, guarded
+from orchctl.supervisor.change import News, either
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.exec.follower import CommandFollower
 from orchctl.supervisor.exec.pipes import CommandPipes
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # a disk that takes no more, for now
 TEXT_TOLD = 200  # characters of a command's text, to those who wait behind it
 WITHDRAWN_KEPT = 1000  # ids of commands that were taken out before they arrived: a moment lies between the two
+FOLLOW_AGAIN_S = (0.05, 0.1, 0.2, 0.4, *[1.0] * 20)  # after the log could not be read; then somebody has to be told
 PARSE_S = 10.0  # a text that takes longer to parse is run without an end of its own
 
 
@@ -145,16 +147,16 @@ class Commands:
 
     # the one task
 
-    async def tend(self, tasks: asyncio.TaskGroup) -> None:
+    async def tend(self) -> None:
         """Run what comes, until the session is over."""
-        tasks.create_task(guarded("the first prompt", self.prompt.first()))
-        for running in self._apart_of_before:
-            self.pipes.forget_later(running, COME_BACK_S)
+        while self._apart_of_before:
+            self.pipes.forget_later(self._apart_of_before.pop(), COME_BACK_S)
         while self._waiting or not (self._session.closed or self._session.pair.gone.is_set()):
             ticket = self._session.news.ticket
             self._arrived.clear()
             if self._waiting:
-                await self._run(self._waiting[0])
+                if not self._waiting[0].over:  # else an error came between its end and here
+                    await self._run(self._waiting[0])
                 self._waiting.popleft()
                 continue
             await either(ticket, self._arrived)
@@ -164,7 +166,7 @@ class Commands:
         try:
             if not running.begun:
                 await self._begin(running)
-            self._close(running, **await self._follower.follow(running))
+            self._close(running, **await self._followed(running))
         except OrchctlError as error:
             self._fail(running, running.failure or error)
             if error.code == "caller-gone":  # a caller that comes back after all asks for it anew
@@ -173,16 +175,36 @@ class Commands:
                 await self.pipes.drop(running)
         except OSError as error:
             code = "no-space" if error.errno in FULL else None
-            self._fail(running, OrchctlError(f"the command could not be written down: {error.strerror}", code=code))
+            what = "output cannot be read" if running.begun else "files cannot be written"
+            self._fail(running, OrchctlError(f"the command's {what}: {error.strerror}", code=code))
         finally:
             self.current = None
-            if running.over:  # one that the next supervisor finishes may still need them
-                fifos = (layout.STDOUT_FIFO, layout.STDERR_FIFO)
-                self.store.remove(*(f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", *fifos)))
-                if running.asked.apart:
-                    self.pipes.forget_later(running, COME_BACK_S if running.begun else 0)
+            self._tidy(running)
+
+    def _tidy(self, running: Running) -> None:
+        """Remove the files of a command that is over; those that cannot be removed now go with the session."""
+        if not running.over:  # the next supervisor finishes it, and may still need them
+            return
+        if running.asked.apart:
+            self.pipes.forget_later(running, COME_BACK_S if running.begun else 0)
+        fifos = (layout.STDOUT_FIFO, layout.STDERR_FIFO)
+        with contextlib.suppress(OSError):
+            self.store.remove(*(f"{prefix}{running.asked.exec_id}" for prefix in ("c", "i", "t", *fifos)))
             if running.failure is not None:  # else its shell may be about to read them; the next command removes them
                 self.store.remove_typed()
+
+    async def _followed(self, running: Running) -> dict[str, Any]:
+        """How it ended. While its files cannot be read it goes on all the same, and so do we after a pause."""
+        for pause_s in FOLLOW_AGAIN_S:
+            try:
+                return await self._follower.follow(running)
+            except OSError as error:
+                if error.errno in FULL:
+                    raise
+                log.warning("session %s: a command is followed again after: %s", self._session.spec.id, error)
+            running.inputs = ANY_INPUTS  # it may be typed already, and is not typed twice
+            await asyncio.sleep(pause_s)
+        return await self._follower.follow(running)
 
     async def _begin(self, running: Running) -> None:
         """Wait for the prompt, put everything in place, and only then write down that it begins."""
@@ -329,7 +351,8 @@ class Commands:
             self._append("end", self._unwritten[0])
             self._unwritten.pop(0)
         self._append(kind, running)
-        self._session.tell()
+        with contextlib.suppress(OSError):  # it is on record; upkeep tells it
+            self._session.tell()
 
     def _append(self, kind: str, running: Running) -> None:
         command = running.command if running.asked.record else replace(running.command, text="")
