@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+import errno
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from orchctl.errors import OrchctlError
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import codec, frames, messages
@@ -95,6 +100,35 @@ async def gathered(values: AsyncIterator[T]) -> AsyncIterator[list[T]]:
         yield page
 
 
+AWAY_S = 10.0  # a folder that was moved away may come back; one that is gone must be told
+AWAY_LOOK_S = 0.05
+
+
+NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE)
+NO_DESCRIPTOR_S = (0.05, 0.1, 0.2, 0.4, *[0.5] * 18)  # how long they may be used up, by clients or by other programs
+
+
+async def patiently(look: Callable[[], T]) -> T:
+    """What `look` gives; while no descriptor is left it is tried again, so that a stream outlasts that."""
+    for pause_s in NO_DESCRIPTOR_S:
+        try:
+            return look()
+        except OSError as error:
+            if error.errno not in NO_DESCRIPTOR:
+                raise
+        await asyncio.sleep(pause_s)
+    return look()
+
+
+async def wait_for_files(session: SupervisedSession) -> None:
+    """Until the session's folder is there; an error where it does not come back, never a short answer."""
+    until = time.monotonic() + AWAY_S
+    while not os.path.isdir(session.folder):
+        if time.monotonic() >= until:
+            raise OrchctlError(f"the files of session {session.spec.id} are gone: {session.folder}", code="files-gone")
+        await asyncio.sleep(AWAY_LOOK_S)
+
+
 async def send_range(
     call: Call, session: SupervisedSession, log: OutputLog, offset: int, end: int, flow: Flow | None = None
 ) -> int:
@@ -104,7 +138,8 @@ async def send_range(
     while offset < end:
         session.readers.at(call, offset)
         room = DATA_LIMIT_BYTES if flow is None else await flow.room()
-        data = log.read(offset, min(DATA_LIMIT_BYTES, room, end - offset))
+        limit = min(DATA_LIMIT_BYTES, room, end - offset)
+        data = await patiently(partial(log.read, offset, limit))
         if data:
             if flow is not None:
                 flow.sent(len(data))
@@ -113,9 +148,12 @@ async def send_range(
             del data  # nobody holds it while a reader does not read
             await sending
             continue
-        gap = log.gap(offset)
+        gap = await patiently(partial(log.gap, offset))
         if gap is None:
-            break
+            if os.path.isdir(session.folder):
+                break
+            await wait_for_files(session)
+            continue
         await call.say(messages.StreamGap(first=gap.first, end=gap.end))
         offset = gap.end
     return offset

@@ -29,7 +29,7 @@ from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import guarded
 from orchctl.supervisor.descriptors import DescriptorSocket, close
 from orchctl.supervisor.handlers import HANDLERS
-from orchctl.supervisor.request import Call, Flow
+from orchctl.supervisor.request import NO_DESCRIPTOR, Call, Flow
 from orchctl.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Server:
             return False
         except OSError as error:
             log.warning("cannot accept: %s", error)
-            if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._turn_away():
+            if error.errno not in NO_DESCRIPTOR or not self._turn_away():
                 self._pause()
             return True
         connection = DescriptorSocket(accepted)
@@ -227,13 +227,21 @@ class _Conversation:
         except ConnectionError:
             raise
         except OSError as error:
-            if error.errno not in FULL:
-                log.exception("%s failed", message.kind)
-            code = "no-space" if error.errno in FULL else "internal"
-            await call.say(codec.failed(OrchctlError(f"{message.kind}: {error.strerror or error}", code=code)))
+            await call.say(codec.failed(_trouble(message.kind, error)))
         except Exception as error:
             log.exception("%s failed", message.kind)
             await call.say(codec.failed(Internal(f"{message.kind}: {type(error).__name__}: {error}")))
+
+
+def _trouble(kind: str, error: OSError) -> OrchctlError:
+    """What the machine refused, as an answer; in the log it has its place in the code only where it is a riddle."""
+    if error.errno in NO_DESCRIPTOR:
+        log.warning("%s: %s", kind, error)
+        return LimitReached("the supervisor has no descriptor left", code="too-many-files")
+    if error.errno not in FULL:
+        log.exception("%s failed", kind)
+    code = "no-space" if error.errno in FULL else "internal"
+    return OrchctlError(f"{kind}: {error.strerror or error}", code=code)
 
 
 def _our_hello() -> codec.Hello:

@@ -6,11 +6,13 @@ import contextlib
 import os
 import resource
 import signal
+import subprocess
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from tests.world import World, until
+from tests.world import DEADLINE_S, World, until
 
 
 def _pair(world: World, session: str) -> tuple[int, int]:
@@ -82,6 +84,33 @@ def test_a_command_that_fails_while_the_folder_is_away_keeps_no_other_from_runni
     with _away(world, session):
         assert world.run("exec", session, "echo no").returncode != 0
     assert world.ok("exec", session, "echo $x") == "kept"
+
+
+def test_output_that_is_away_is_waited_for_and_never_cut_short(world: World) -> None:
+    world.keep_of_each_session("4M")  # so that there are several files, and the next one must be opened
+    session = world.ok("spawn", "bash")
+    supervisor = world.supervisor()
+    with world.start("exec", session, "head -c 2000000 /dev/zero | tr '\\0' x") as running:  # nobody reads it yet
+        until(lambda: [command["status"] for command in world.json("history", session)] == ["exited"])
+        with _away(world, session):
+            back = threading.Thread(target=_bring_back, args=(world, session, supervisor, running))
+            back.start()
+            found, _ = running.communicate(timeout=DEADLINE_S)
+            back.join(DEADLINE_S)
+    assert found == b"x" * 2_000_000
+    with _away(world, session), world.start("tail", "--raw", "-n", "all", session) as tail:
+        back = threading.Thread(target=_bring_back, args=(world, session, supervisor, tail))
+        back.start()
+        found, _ = tail.communicate(timeout=DEADLINE_S)
+        back.join(DEADLINE_S)
+    assert len(found) > 2_000_000
+
+
+def _bring_back(world: World, session: str, supervisor: int, reader: subprocess.Popen[bytes]) -> None:
+    """Its folder, once the reader was answered, or the supervisor has looked for it again and again."""
+    before = _turns(supervisor)
+    until(lambda: _turns(supervisor) >= before + 30 or reader.poll() is not None)
+    os.rename(f"{world.folder}/away", f"{world.state}/sessions/{session}")
 
 
 @contextlib.contextmanager

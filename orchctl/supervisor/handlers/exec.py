@@ -22,7 +22,7 @@ from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.exec.running import CALLER_GONE_S, Running, WaitNotice, interrupt
-from orchctl.supervisor.request import Call, pages, send_range
+from orchctl.supervisor.request import Call, pages, send_range, wait_for_files
 from orchctl.supervisor.session import SupervisedSession
 
 SHOWN_CHARACTERS = 60  # of a command line in a message
@@ -113,6 +113,8 @@ async def _send(call: Call, session: SupervisedSession, log: OutputLog, running:
         if running.output_at is not None and not (running.command.ran is False and not over):
             at = max(offset or 0, running.output_at)
             offset = await send_range(call, session, log, at, running.safe_offset)
+            if over and offset < running.safe_offset:
+                raise _output_gone()
         if over:
             return
         if ticket is running.news.ticket:
@@ -124,9 +126,10 @@ async def _send_apart(call: Call, session: SupervisedSession, commands: Commands
     at = {1: 0, 2: 0}
     stalled = ""
     if not running.kept:
-        raise OrchctlError("the command's output is no longer kept", code="output-gone")
+        raise _output_gone()
     while True:
         ticket, over = running.news.ticket, running.over
+        await wait_for_files(session)
         if session.pair.stalled != stalled and running.asked.tell_waits:
             stalled = session.pair.stalled
             await call.say(messages.CommandWaits(wait=CommandWait(what="space", reason=stalled)))
@@ -144,6 +147,10 @@ async def _send_apart(call: Call, session: SupervisedSession, commands: Commands
                 await ticket.wait()
         except TimeoutError:
             pass
+
+
+def _output_gone() -> OrchctlError:
+    return OrchctlError("the command's output is no longer kept", code="output-gone")
 
 
 async def put_spool(app: Supervisor, call: Call, asked: messages.PutSpool) -> None:

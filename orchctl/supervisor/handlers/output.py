@@ -14,7 +14,7 @@ from orchctl.session.stream import grant
 from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.input_wait import last_input
-from orchctl.supervisor.request import Call, Flow, send_range
+from orchctl.supervisor.request import Call, Flow, patiently, send_range, wait_for_files
 from orchctl.supervisor.session import SupervisedSession
 
 TIMED_BYTES = 1 << 20  # of output between two looks at when it came
@@ -60,16 +60,17 @@ async def _send(
     flow: Flow | None,
     screen: Screen | None,
 ) -> None:
-    end = log.end
+    await wait_for_files(session)
+    end = await patiently(lambda: log.end)
     offset = await _start(session, asked, log, end) if screen is None else screen.offset
-    await call.say(messages.StreamBegins(session=session.view(), offset=offset))
+    await call.say(messages.StreamBegins(session=await patiently(session.view), offset=offset))
     if screen is not None:
         await call.say(messages.StreamSnapshot(screen=screen))
     reading = _Reading(call, session, log, asked, flow)
     offset = await (reading.follow(offset) if asked.follow else reading.send(offset, reading.stop_before(end)))
     if flow is not None:
         del call.flows[call.number]  # before its end is known, so that an acknowledgement after it finds nothing
-    await call.say(messages.StreamEnds(session=session.view(), offset=offset))
+    await call.say(messages.StreamEnds(session=await patiently(session.view), offset=offset))
 
 
 async def _snapshot(
@@ -137,7 +138,10 @@ class _Reading:
         """Until the session is closed, or the reader has what it wants."""
         while True:
             ticket, closed = self._session.news.ticket, self._session.closed
-            before, end = offset, self._log.end
+            before, end = offset, await patiently(lambda: self._log.end)
+            if end < offset:  # no log becomes shorter: its folder is away
+                await wait_for_files(self._session)
+                end = await patiently(lambda: self._log.end)
             stop = self.stop_before(end)
             offset = await self.send(offset, stop)
             if stop < end or offset == self._asked.until_offset or self._too_late():
