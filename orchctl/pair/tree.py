@@ -84,6 +84,11 @@ def lives(pid: int) -> bool:
     return bool(words) and words[0] not in (b"Z", b"X")
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process is there and does nothing, because a signal or a debugger has stopped it."""
+    return _stat(pid)[:1] in ([b"T"], [b"t"])
+
+
 def is_late(pid: int) -> bool:
     """Whether a process that was sent SIGKILL only waits for a processor to end on, or is gone."""
     words = _stat(pid)

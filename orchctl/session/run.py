@@ -98,6 +98,7 @@ class Run:
     started_boot: tuple[str, float] | None = None  # the same as boot id and seconds since boot; conversations only
     ended_at: float | None = None
     pid: int | None = None
+    ticks: int | None = None  # when that process was started: with its pid, that names it for ever
     keeper: int | None = None  # the newest one that is known
     status: int | None = None  # how the program ended, noted before its output was drained
     exit_code: int | None = None
@@ -169,6 +170,7 @@ class Run:
 def _started(run: Run, record: Record) -> None:
     run.state = advance(run.state, Input.STARTED)
     run.started_at, run.pid, run.keeper = record["time"], record["pid"], record.get("keeper")
+    run.ticks = record.get("ticks")
     if "boot" in record:
         run.started_boot = record["boot"], record["boot_s"]
     run.number, run.start_offset = run.number + 1, record.get("offset", 0)

@@ -25,6 +25,7 @@ from orchctl.lazy_dataclass import dataclass
 from orchctl.pair import wire
 from orchctl.paths import socket_address
 from orchctl.session import layout
+from orchctl.supervisor import stopped
 
 
 class Readers:
@@ -67,7 +68,7 @@ ANSWER_S = 2.0
 HEAR_BYTES = 1 << 16
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0  # between attempts to connect
 LOOKS_FOR_NOBODY = 4  # a mover that takes its dead keeper's place needs a moment to write its own number down
-_NAMES = (b"orchctl-keeper\n", b"orchctl-mover\n")
+NO_ANSWER_S = 15.0  # a process that answers nothing for so long is stopped, or hangs
 
 
 @dataclass(slots=True)
@@ -174,7 +175,7 @@ class PairLink:
             self._typing[once] = typing
             self._send_input(once, typing)
         try:
-            return await asyncio.shield(self._typing[once].done)
+            return await stopped.answered(self, self._typing[once].done)
         finally:
             self._typing.pop(once, None)
 
@@ -205,7 +206,10 @@ class PairLink:
         self._questions.append(question)
         self._send(kind, payload)
         try:
-            return await question.answer
+            async with asyncio.timeout(None if kind == wire.DRAIN else NO_ANSWER_S):  # a full disk may take its time
+                return await question.answer
+        except TimeoutError:
+            raise Conflict("the session does not answer: its keeper or mover hangs", code="no-answer") from None
         finally:
             if question in self._questions:  # nobody waits any more
                 self._questions.remove(question)
@@ -320,13 +324,20 @@ class PairLink:
 
     def _call(self) -> bool:
         """Have the living processes of the pair look at their socket, and bind it again; False: none lives."""
-        called = False
-        for pid in {*self._pids, self._keeper() or 0} - {0}:
-            if _is_ours(pid, self._folder):
-                called = True
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGHUP)  # older ones ignore it
-        return called
+        found = self.processes()
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGHUP)  # older ones ignore it
+        return bool(found)
+
+    def processes(self) -> list[int]:
+        """Keeper and mover, as far as they live and the pair or its journal has named them."""
+        return stopped.living((*self._pids, self._keeper() or 0), self._folder)
+
+    @property
+    def connected(self) -> bool:
+        """Whether a mover has said hello and is still there."""
+        return self._ear is not None and self._features is not None
 
     async def _listen(self, connection: socket.socket) -> None:
         connection.setblocking(False)
@@ -470,16 +481,6 @@ _ANSWERS = {
     wire.DRAINED: wire.DRAIN,
 }
 _NAMED = (wire.WAITS, wire.PIPED, wire.DRAINED)  # answers that begin with what was asked
-
-
-def _is_ours(pid: int, folder: str) -> bool:
-    """Whether a number is that of a keeper or mover below the state directory of `folder`, and not of a stranger."""
-    root = os.fsencode(os.path.dirname(os.path.dirname(folder)))
-    try:
-        with open(f"/proc/{pid}/comm", "rb") as name, open(f"/proc/{pid}/cmdline", "rb") as words:
-            return name.read() in _NAMES and root in words.read().split(b"\0")
-    except OSError:
-        return False
 
 
 def _maybe_typed(taken: int, length: int) -> Conflict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import resource
 import signal
@@ -143,6 +144,26 @@ def test_a_session_that_starts_again_does_so_once_there_are_descriptors(world: W
 def _text(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def test_a_pair_that_is_stopped_is_killed_all_the_same_and_a_sender_is_told(world: World) -> None:
+    sessions = [world.ok("spawn", "cat") for _ in range(3)]
+    stopped = [_pair(world, sessions[0])[1], _pair(world, sessions[1])[1], _pair(world, sessions[2])[0]]
+    supervisor = world.supervisor()
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: world.supervisor() != supervisor)
+    with world.start("send", sessions[0], "x", "--json", stderr=subprocess.PIPE) as sending:
+        assert world.run("kill", *sessions[1:]).stdout == b"2\n"
+        told = json.loads(sending.communicate(timeout=DEADLINE_S)[1])
+    assert told["code"] == "no-answer"
+    assert f"kill -CONT {stopped[0]}" in told["message"]
+    os.kill(stopped[0], signal.SIGCONT)
+    assert world.ok("kill", sessions[0]) == "1"
+    assert world.log(sessions[0]) == b""  # nothing was typed later
+    for session in sessions:
+        assert world.json("info", session)["end_reason"] == "killed"
 
 
 @pytest.mark.parametrize("how", ["restart", "kill"])

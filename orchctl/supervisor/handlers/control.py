@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
-from orchctl.pair.tree import lives
+from orchctl.pair.tree import descendants, lives, send, start_ticks
 from orchctl.protocol import messages
 from orchctl.session import environment
 from orchctl.session.lease_state import key_of
@@ -16,6 +16,7 @@ from orchctl.session.model import KillReport
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.stopped import let_go_on
 from orchctl.supervisor.unpaired import no_terminal
 
 DONE_S = 10.0
@@ -97,6 +98,8 @@ async def _until(session: SupervisedSession, holds: Callable[[], bool]) -> None:
 
 
 GRACE_LIMIT_S = 86400.0
+GREET_S = 10.0  # a pair that says no hello by then cannot be asked
+LOOK_AGAIN_S = 0.05
 AFTERWARDS_S = 10.0  # what KILL has not ended by then is reported, not waited for
 LATE_S = 60.0  # while nothing of a session lives, its keeper may take this long to say so: a busy machine, hundreds
 
@@ -147,7 +150,41 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float, number: int
 
 async def _end(session: SupervisedSession, grace_s: float, number: int) -> tuple[int, ...]:
     """The processes that are still there afterwards."""
-    await session.pair.greeted.wait()
+    waking = asyncio.ensure_future(let_go_on(session.pair))
+    try:
+        if not await _is_reached(session):
+            return await _end_by_pid(session)
+        return await _ended(session, grace_s, number)
+    finally:
+        waking.cancel()
+
+
+async def _is_reached(session: SupervisedSession) -> bool:
+    """Whether its pair says hello; a mover that was stopped does once it goes on."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(GREET_S):
+            await session.pair.greeted.wait()
+    return session.pair.greeted.is_set()
+
+
+async def _end_by_pid(session: SupervisedSession) -> tuple[int, ...]:
+    """SIGKILL to the program and all below it, where nobody can be asked to; who is left, and who did not answer."""
+    session.pair.kill(0.0)  # for a mover that comes after all
+    pid = session.run.pid
+    if pid is not None and lives(pid) and start_ticks(pid) == session.run.ticks:
+        with contextlib.suppress(OSError):
+            session.note({"type": "kill", "reason": "asked"})
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            send([pid, *descendants(pid, leave_out=0)], number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(AFTERWARDS_S):
+                while not session.closed and lives(pid):
+                    await asyncio.sleep(LOOK_AGAIN_S)  # it is another's child, whose end gives no event
+    session.look()
+    return () if session.closed else (*_left(session), *session.pair.processes())
+
+
+async def _ended(session: SupervisedSession, grace_s: float, number: int) -> tuple[int, ...]:
     if number:
         grace_s = await _ask_with(session, number, grace_s)
     for limit_s in (grace_s + AFTERWARDS_S, LATE_S):
