@@ -6,6 +6,7 @@ never removes a socket, and the new daemon keeps nothing of the client's.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -14,6 +15,7 @@ import socket
 import stat
 import struct
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
@@ -68,6 +70,7 @@ def _lingers() -> bool:
         return False
 
 
+STRANDED_S, STRANDED_LOOK_S = 5.0, 0.05  # a supervisor looks for its socket every second
 READY_S = 30.0  # two interpreters start one after the other, on a machine that may be busy with fifty others
 _PEER = struct.Struct("3i")
 _KEPT = ("PATH", "LANG", "TZ", "TMPDIR", "CI")
@@ -97,6 +100,54 @@ def reach(root: Root) -> socket.socket:
         return connect(root)
 
 
+def _connect_to_stranded(root: Root) -> socket.socket | None:
+    """A supervisor whose socket was removed binds it again, and so does one whose whole directory was deleted.
+
+    Beside it none may be started. One that is about to end lets go of its lock instead.
+    """
+    until = time.monotonic() + STRANDED_S
+    while (locked := _is_locked(root.lifetime_lock)) or (locked is None and _supervisor_of(root) is not None):
+        with suppress(NotRunning):
+            return _connect(root)
+        if time.monotonic() < until:
+            time.sleep(STRANDED_LOOK_S)
+        elif locked:  # nobody starts a second one while it is
+            break
+        else:
+            pid = _supervisor_of(root)
+            raise SupervisorUnreachable(
+                f"the directory {root.path} was deleted while supervisor {pid} was using it, and its sessions may "
+                f"still run; 'orchctl doctor' tells more, and 'kill {pid}' ends it, but not its sessions",
+                code="state-dir-deleted",
+            )
+    return None
+
+
+def _is_locked(path: str) -> bool | None:
+    """Whether somebody holds a lock; None where there is none."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno == errno.EWOULDBLOCK
+    finally:
+        os.close(fd)
+    return False
+
+
+def _supervisor_of(root: Root) -> int | None:
+    """The supervisor that was started for this directory, as its command line tells."""
+    words = os.fsencode(f"\0orchctl.supervisor\0{root.path}\0")
+    for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        with suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
+            if words in file.read() and os.stat(f"/proc/{name}").st_uid in (os.geteuid(), 0):
+                return int(name)
+    return None
+
+
 def _connect_to_other(root: Root, error: SupervisorUnreachable) -> socket.socket:
     """One could not be started; perhaps because another was about to be ready whose starter was killed."""
     try:
@@ -107,6 +158,16 @@ def _connect_to_other(root: Root, error: SupervisorUnreachable) -> socket.socket
 
 def connect(root: Root) -> socket.socket:
     """A connection to a supervisor that is there, and is this user's."""
+    try:
+        return _connect(root)
+    except NotRunning:
+        connection = _connect_to_stranded(root)
+        if connection is None:
+            raise
+        return connection
+
+
+def _connect(root: Root) -> socket.socket:
     check(root)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

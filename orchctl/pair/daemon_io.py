@@ -87,10 +87,11 @@ def roll_log(root: str) -> None:
 
 
 def follow_log() -> None:
-    """If what we write to was rolled away, go on in the new one; every writer does so before it writes."""
+    """If what we write to was rolled away, or deleted, go on in the new one; every writer does so before it writes."""
     with contextlib.suppress(OSError):
-        folder, rolled, _ = os.readlink("/proc/self/fd/2").rpartition("/supervisor.log.")
-        if rolled:
+        path = os.readlink("/proc/self/fd/2").removesuffix(" (deleted)")
+        folder, name = os.path.split(path)
+        if name.startswith("supervisor.log.") or (name == "supervisor.log" and not os.path.exists(path)):
             own_stdio(folder)
 
 

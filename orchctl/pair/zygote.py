@@ -3,8 +3,8 @@
 It also holds the listening socket and the lifetime lock, together with the supervisor, so that a
 client that connects while the supervisor is being replaced waits a moment instead of being refused.
 Keepers inherit neither. Words on its channel, one a line: `spawn ID` with one descriptor, `ready`,
-`stop`, `retire` with one descriptor, `features` from the supervisor; `zygote PID`, `go`, `stop`, `back` to it, and
-`features WORD…` when it asks.
+`stop`, `retire` with one descriptor, `door` with two, `features` from the supervisor; `zygote PID`, `go`, `stop`,
+`back` to it, and `features WORD…` when it asks.
 
 A zygote that is to take over is on trial: until it hears `go` its supervisor may only look. If that supervisor ends
 before it serves, both end, and the old zygote, which has kept the door until then, takes everything back. One that
@@ -63,7 +63,8 @@ class Backoff:
         return min(delay, CAP_S)
 
 
-FEATURES = b"stdin"  # what keepers of ours can that the first ones could not: a stdin of another kind than `open`
+# What we and our keepers can that the first ones could not: a stdin of another kind than `open`; another door
+FEATURES = b"stdin door"
 SERVE_S = 10.0  # how long a successor may take to adopt everything; clients wait longer for a hello
 
 
@@ -200,6 +201,8 @@ class Zygote:
                 self._spawn(rest.decode("ascii"), socket.socket(fileno=self._fds.pop(0)))
             elif word == b"ready":
                 self._serving()
+            elif word == b"door" and len(self._fds) > 1:
+                self._take_door()
             elif word == b"stop":
                 self._stopping = True
             elif word == b"features":
@@ -209,6 +212,13 @@ class Zygote:
                 self._successor = socket.socket(fileno=self._fds.pop(0))
         if not data:
             self._supervisor_gone()
+
+    def _take_door(self) -> None:
+        """The supervisor had to bind its socket again, or to lock a directory that was made anew."""
+        listener, lock = self._fds.pop(0), self._fds.pop(0)
+        if self._door is not None:
+            self._door.close()
+        self._door = Door(socket.socket(fileno=listener), lock)
 
     def _supervisor_gone(self) -> None:
         """What it had asked for is done by now; only then may the next one look at the disk."""

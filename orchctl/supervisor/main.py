@@ -23,6 +23,7 @@ from orchctl.supervisor import failpoints, lifetime, restart
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.clock import Clock
 from orchctl.supervisor.context import Configuration, House
+from orchctl.supervisor.door import Door
 from orchctl.supervisor.events import Teller
 from orchctl.supervisor.maintenance import Upkeep
 from orchctl.supervisor.registry import Registry
@@ -86,7 +87,7 @@ async def _run(root: Root, listener: socket.socket, zygote: ZygoteLink, waiting:
             tasks.create_task(zygote.tend(app.stop.set))
             server = Server(app, listener, tasks)
             server.open()
-            tasks.create_task(Upkeep(app).run())
+            tasks.create_task(Upkeep(app, Door(root, server, zygote)).run())
             tasks.create_task(lifetime.Idleness(app, server).run())
             tasks.create_task(lifetime.watch(app))
             zygote.say("ready")

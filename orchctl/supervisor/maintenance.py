@@ -11,6 +11,7 @@ from orchctl.log.disk import REAL
 from orchctl.pair.daemon_io import follow_or_roll_log
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import guarded
+from orchctl.supervisor.door import Door
 from orchctl.supervisor.prune import Pruning
 from orchctl.supervisor.session import SupervisedSession
 
@@ -22,8 +23,9 @@ RETAIN_EVERY = 10  # of those
 class Upkeep:
     """One task, for as long as the supervisor lives."""
 
-    def __init__(self, app: Supervisor) -> None:
+    def __init__(self, app: Supervisor, door: Door) -> None:
         self._app = app
+        self._door = door
         self._pruning = Pruning(app)
         self._config = app.house.config
         self._changed = 0  # when the directory of sessions had last changed, when it was last made safe
@@ -35,6 +37,7 @@ class Upkeep:
         while True:
             await asyncio.sleep(SYNC_S)
             turn += 1
+            await guarded("the socket", self._door.check())
             await guarded("upkeep", self._do(retain=turn % RETAIN_EVERY == 0))
 
     async def _do(self, *, retain: bool) -> None:
@@ -43,6 +46,8 @@ class Upkeep:
             await self._sync()
             if retain:
                 follow_or_roll_log(self._app.root.path)
+                for session in self._app.registry.held():
+                    session.pair.check_socket()
                 await self._pruning.retain()
                 self._app.house.teller.retain(self._app.house.clock.now())
         except OSError as error:

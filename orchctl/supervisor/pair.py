@@ -330,6 +330,11 @@ class PairLink:
                 os.kill(pid, signal.SIGHUP)  # older ones ignore it
         return bool(found)
 
+    def check_socket(self) -> None:
+        """Have the socket bound again if it was removed, before anybody needs it."""
+        if self.connected and not os.path.lexists(os.path.join(self._folder, layout.SOCKET)):
+            self._call()
+
     def processes(self) -> list[int]:
         """Keeper and mover, as far as they live and the pair or its journal has named them."""
         return stopped.living((*self._pids, self._keeper() or 0), self._folder)

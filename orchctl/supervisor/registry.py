@@ -105,6 +105,11 @@ class Registry:
                 return
         if not self._is_known(session):
             return  # another object stands for it: its next run, or a second attempt to start it
+        if session.deleted:
+            log.warning("session %s has ended, and its files were deleted before", session.spec.id)
+            del self._sessions[session.spec.id]
+            self._house.teller.forget(session.spec.id)
+            return
         if session.spec.remove:
             await self._remove(session)
             return

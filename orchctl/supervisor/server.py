@@ -61,6 +61,14 @@ class Server:
         self._keep_spare()
         asyncio.get_running_loop().add_reader(self._listener, self.let_in)
 
+    def listen_on(self, listener: socket.socket) -> None:
+        """Another socket takes the place of ours; who found that one before is let in. The caller closes it."""
+        while self.let_in():
+            pass
+        asyncio.get_running_loop().remove_reader(self._listener)
+        self._listener = listener
+        self.open()
+
     def let_in(self) -> bool:
         """Whoever waits at the door comes in; whether anybody did. Counted at once, so that nobody is overlooked."""
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import time
 from typing import Any
@@ -32,6 +33,8 @@ from orchctl.supervisor.unpaired import Unpaired
 
 log = logging.getLogger(__name__)
 LEFT_S = 2.0
+DELETED_S = 20.0  # a folder that was moved away may come back
+GONE = "its files are gone"
 SERVER = "server"  # the backend of an agent server's own session, which nobody sees but `harness list`
 
 
@@ -65,6 +68,8 @@ class SupervisedSession:
         self._store = store
         self._journal_end = 0
         self._stalled = ""
+        self._away_at: float | None = None  # since when its folder is missing, and its processes too
+        self.deleted = False  # somebody deleted its files, and nothing can be told of its end
         self.look()
         if self.closed:
             self.leases.forget()
@@ -109,7 +114,7 @@ class SupervisedSession:
                 await asyncio.to_thread(self._lose)
                 self.look()
             self.news.tell()
-        if not self.starts_again:
+        if not self.starts_again and not self.deleted:
             await self.wrap_up()
 
     async def _tend_commands(self, commands: Commands) -> None:
@@ -271,7 +276,7 @@ class SupervisedSession:
             bind_pid=spec.bind_pid,
             remove=spec.remove,
             uptime=self._uptime(),
-            stalled=self.pair.stalled or None,
+            stalled=self.pair.stalled or (None if os.path.isdir(self.folder) else GONE),
             output=self.open_log().extent() if with_output else Output(),
             lease=self.leases.view(),
             agent=self.talk.view() if self.talk is not None else None,
@@ -292,9 +297,22 @@ class SupervisedSession:
         self._store.append_journal(self.spec.id, {**record, "time": time.time()})
         self.look()
 
+    def _is_deleted(self) -> bool:
+        """Whether its folder is gone for so long that it does not come back."""
+        if os.path.isdir(self.folder):
+            self._away_at = None
+            return False
+        now = time.monotonic()
+        self._away_at = now if self._away_at is None else self._away_at
+        self.deleted = now - self._away_at >= DELETED_S
+        return self.deleted
+
     def _lose(self) -> None:
         """Both processes of the pair are gone and neither wrote the end down."""
         folder, now = self._store.folder(self.spec.id), time.time()
+        if self._is_deleted():
+            self.run.lose(now, 0)
+            return
         try:
             end = recover(REAL, folder, now=now).end
         except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -20,8 +21,8 @@ class ZygoteLink:
 
     def __init__(self, root: str, listener: socket.socket, lock: int, channel: socket.socket) -> None:
         self._root = root
-        self._listener = listener
-        self._lock = lock
+        self.listener = listener
+        self.lock = lock
         self._channel = channel
         self._words = b""
         self.pid: int | None = None
@@ -47,6 +48,20 @@ class ZygoteLink:
     def spawn(self, session: str, connection: socket.socket) -> None:
         """Fork a keeper for a session whose intent is on disk; it speaks first on `connection`."""
         socket.send_fds(self._channel, [b"spawn %s\n" % session.encode("ascii")], [connection.fileno()])
+
+    def take_door(self, listener: socket.socket, lock: int) -> None:
+        """From now on these are the socket that clients find, and the lifetime lock."""
+        old, self.listener = self.listener, listener
+        old.close()
+        if lock != self.lock:
+            os.close(self.lock)
+        self.lock = lock
+
+    async def hand_on_door(self) -> None:
+        """Let the zygote hold them too. One of an older version cannot: then only a death of ours is noticed."""
+        if await self.can("door"):
+            with contextlib.suppress(OSError):  # that it is gone is heard, and the next one gets them at its start
+                socket.send_fds(self._channel, [b"door\n"], [self.listener.fileno(), self.lock])
 
     async def replacement(self) -> None:
         """Wait for the zygote that follows one which did not take a request."""
@@ -137,7 +152,7 @@ class ZygoteLink:
         return await process.wait() == 0
 
     async def _start(self, executable: str, option: str, channel: socket.socket) -> Process:
-        fds = [self._listener.fileno(), self._lock, channel.fileno()]
+        fds = [self.listener.fileno(), self.lock, channel.fileno()]
         argv = [executable, "-P", "-m", "orchctl.pair", self._root, option, *map(str, fds)]
         return await asyncio.create_subprocess_exec(*argv, pass_fds=fds, start_new_session=True, cwd="/")
 

@@ -141,7 +141,7 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float, number: int
         ends = [tasks.create_task(_end(session, grace_s, number)) for session in sessions]
     lived = {session.spec.id for session in live}
     return KillReport(
-        ended=tuple(session.spec.id for session in live if session.closed),
+        ended=tuple(session.spec.id for session in live if session.closed or session.pair.gone.is_set()),
         already_ended=tuple(session.spec.id for session in sessions if session.spec.id not in lived),
         survivors=tuple(pid for end in ends for pid in end.result()),
         unproven=tuple({pid: None for one in sessions for pid in one.run.unproven if lives(pid)}),
