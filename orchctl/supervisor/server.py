@@ -23,7 +23,7 @@ from orchctl.errors import (
     PeerBroke,
     SupervisorUnreachable,
 )
-from orchctl.protocol import codec, frames, ranges
+from orchctl.protocol import codec, frames, messages, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import guarded
@@ -36,6 +36,17 @@ log = logging.getLogger(__name__)
 HELLO_S = 5.0
 HELLO_PART_BYTES = 4096  # read at once until hello was said
 CONNECTIONS = 256  # all of one user: nobody else may speak
+RESERVED = 16  # beyond those, for a user who looks and ends what is too much
+IDLE_S = 1.0  # a connection on which nothing was asked for so long makes room for another; its client comes back
+ALWAYS = (
+    messages.ListSessions,
+    messages.SelectSessions,
+    messages.GetSession,
+    messages.KillSessions,
+    messages.KillByManager,
+    messages.GetStatus,
+    messages.StopSupervisor,
+)
 CALLS_AT_ONCE = 64
 LINGER_S = 5.0  # what was said last gets this long to be read
 RETRY_ACCEPT_S = 0.1  # something is wrong at the door: it may pass
@@ -52,6 +63,7 @@ class Server:
         self._tasks = tasks
         self._greeting: set[socket.socket] = set()  # have not said hello yet
         self._open: set[asyncio.StreamWriter] = set()
+        self._conversations: set[_Conversation] = set()
         self._spare: int | None = None  # a descriptor to let go when there is no other: with it, we can say so
         self.connections = 0
         self.left_at = time.monotonic()  # when the last of them ended
@@ -82,15 +94,22 @@ class Server:
             return True
         connection = DescriptorSocket(accepted)
         connection.setblocking(False)
-        if self.connections >= CONNECTIONS:
-            refusal = LimitReached(f"{CONNECTIONS} connections are open already", code="too-many-connections")
-            log.warning("a connection was refused: %s", refusal.message)
+        reserved = self.connections >= CONNECTIONS and not self._make_room()
+        if reserved and self.connections >= CONNECTIONS + RESERVED:
+            log.warning("a connection was refused: %s", _too_many().message)
             with connection:
-                _tell(connection, refusal)
+                _tell(connection, _too_many())
             return True
         self.connections += 1
-        self._tasks.create_task(guarded("a connection", self._serve(connection)))
+        self._tasks.create_task(guarded("a connection", self._serve(connection, reserved=reserved)))
         return True
+
+    def _make_room(self) -> bool:
+        """Hang up on whoever has asked nothing for longest; False if everybody is being answered."""
+        idle = [one for one in self._conversations if one.idle_s >= IDLE_S]
+        if idle:
+            max(idle, key=lambda one: one.idle_s).close()
+        return bool(idle)
 
     def _turn_away(self) -> bool:
         """No descriptor is left: tell the next one so, with the spare one; False if there was none."""
@@ -123,15 +142,15 @@ class Server:
         for writer in self._open:
             _refuse(writer, goodbye)
 
-    async def _serve(self, connection: DescriptorSocket) -> None:
+    async def _serve(self, connection: DescriptorSocket, *, reserved: bool) -> None:
         try:
-            await self._converse(connection)
+            await self._converse(connection, reserved=reserved)
         finally:
             close(*connection.descriptors)
             self.connections -= 1
             self.left_at = time.monotonic()
 
-    async def _converse(self, connection: DescriptorSocket) -> None:
+    async def _converse(self, connection: DescriptorSocket, *, reserved: bool) -> None:
         decoder = frames.Decoder(control_limit_bytes=frames.HELLO_LIMIT_BYTES)
         self._greeting.add(connection)
         try:
@@ -149,14 +168,18 @@ class Server:
         finally:
             self._greeting.discard(connection)
         self._open.add(writer)
+        conversation = _Conversation(self._app, reader, writer, decoder, peer, connection.descriptors)
+        conversation.reserved = reserved
+        self._conversations.add(conversation)
         try:
-            await _Conversation(self._app, reader, writer, decoder, peer, connection.descriptors).run()
+            await conversation.run()
         except PeerBroke as error:
             log.warning("a connection was ended: %s", error.message)
             _refuse(writer, error)
         except OSError:
             pass
         finally:
+            self._conversations.discard(conversation)
             self._open.discard(writer)
             writer.close()
             asyncio.get_running_loop().call_later(LINGER_S, writer.transport.abort)
@@ -182,30 +205,46 @@ class _Conversation:
         self._descriptors = descriptors
         self._room = asyncio.Semaphore(CALLS_AT_ONCE)
         self._flows: dict[int, Flow] = {}
+        self._asked_at = time.monotonic()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.reserved = False  # it was let in beyond the limit, for the most important requests
+
+    @property
+    def idle_s(self) -> float:
+        """For how long nothing was asked; 0 while something is being answered, and of one that is hung up on."""
+        busy = self._tasks or self._writer.is_closing()
+        return 0.0 if busy else time.monotonic() - self._asked_at
+
+    def close(self) -> None:
+        """Hang up; what was said gets through."""
+        self._writer.close()
 
     async def run(self) -> None:
         """Until the other end closes or breaks the rules; then what it asked for and nobody waits for is dropped."""
         broken: PeerBroke | None = None
         async with asyncio.TaskGroup() as calls:
-            started: set[asyncio.Task[None]] = set()
             try:
                 data = b""  # frames may have come together with the hello
                 while True:
                     for frame in self._decoder.feed(data):
                         await self._room.acquire()
                         task = calls.create_task(self._take(frame))
-                        started.add(task)
-                        task.add_done_callback(started.discard)
+                        self._tasks.add(task)
+                        task.add_done_callback(self._answered)
                     data = await _received(self._reader)
                     if not data:
                         break
             except PeerBroke as error:
                 broken = error
             finally:
-                for task in list(started):
+                for task in list(self._tasks):
                     task.cancel()
         if broken is not None:
             raise broken
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._asked_at = time.monotonic()
 
     async def _take(self, frame: frames.Frame) -> None:
         number = 0
@@ -228,6 +267,8 @@ class _Conversation:
                 codec.check_request(frame.payload)
             if handler is None:
                 raise PeerBroke(f"{message.kind} is an answer, not a request")
+            if self.reserved and not isinstance(message, ALWAYS):
+                raise _too_many()
             ranges.check(message)
             await handler(self._app, call, message)
         except OrchctlError as error:
@@ -250,6 +291,10 @@ def _trouble(kind: str, error: OSError) -> OrchctlError:
         log.exception("%s failed", kind)
     code = "no-space" if error.errno in FULL else "internal"
     return OrchctlError(f"{kind}: {error.strerror or error}", code=code)
+
+
+def _too_many() -> LimitReached:
+    return LimitReached(f"{CONNECTIONS} connections are open already", code="too-many-connections")
 
 
 def _our_hello() -> codec.Hello:
