@@ -7,7 +7,6 @@ import contextlib
 import errno
 import logging
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -145,8 +144,7 @@ class Registry:
 
     async def _remove(self, session: SupervisedSession) -> None:
         """It goes with its files, a little later: whoever waits for it, or reads it, hears its end first."""
-        ended_s = time.time() - (session.run.ended_at or 0.0)
-        await asyncio.sleep(min(REMOVED_AFTER_S, max(0.0, REMOVED_AFTER_S - ended_s)))  # clocks may have been set
+        await asyncio.sleep(REMOVED_AFTER_S)  # from when we saw the end: by the wall clock it may be any time ago
         while session.readers.any:
             await asyncio.sleep(REMOVED_AFTER_S)
         if self._is_known(session):  # and does not run again

@@ -9,6 +9,7 @@ import signal
 import pytest
 
 from tests.clocks import Clocks
+from tests.harness import kits
 from tests.needs import needs
 from tests.world import World, until
 
@@ -110,6 +111,15 @@ def test_a_lease_ends_while_the_machine_sleeps(world: World, clocks: Clocks) -> 
     clocks.set(real_s=HOUR_S, boot_s=HOUR_S)
     world.ok("send", session, "typed")
     until(lambda: b"typed" in world.log(session))
+
+
+def test_a_conversation_is_idle_while_the_machine_sleeps(world: World, clocks: Clocks) -> None:
+    with kits.scripted(world) as kit:
+        with open(f"{world.state}/config.toml", "w", encoding="utf-8") as file:
+            file.write(kit.config)
+        session = world.ok("spawn", "--profile", kit.profile, "--idle-timeout", "1h")
+        clocks.set(boot_s=2 * HOUR_S)
+        until(lambda: world.json("info", session)["end_reason"] == "idle-timeout")
 
 
 def test_output_is_in_its_order_whatever_the_clock_does(world: World, clocks: Clocks) -> None:

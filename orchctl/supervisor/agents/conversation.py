@@ -20,6 +20,7 @@ from orchctl.log.session_files import ConversationStore
 from orchctl.session import environment, happenings
 from orchctl.session.agent import Agent, AgentState
 from orchctl.session.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
+from orchctl.supervisor.clock import boot_s
 
 if TYPE_CHECKING:
     from orchctl.agents.interface import Server
@@ -65,7 +66,7 @@ class Talk:
         self.connecting = asyncio.Lock()
         self.ending = False
         self.trouble: OSError | None = None  # it could not be written down, and is no longer what its files say
-        self._since = self.active_at = time.monotonic()
+        self._since = self.active_at = boot_s()  # also while the machine sleeps, and whatever the wall clock says
         if not self.state.busy:  # nothing was said meanwhile: it has been idle since then
             self.active_at -= max(0.0, session.now() - last_at)
 
@@ -117,7 +118,7 @@ class Talk:
         elif taken.text:
             self.state.missed = False
             self._write(taken.text)
-            self.active_at = time.monotonic()
+            self.active_at = boot_s()
             self.session.grew = True
             self.session.news.tell()
         return True
@@ -207,6 +208,7 @@ class Talk:
         holder = self._held()
         says = self._uptake.prompt(happenings.shortened(text, SHOWN_PROMPT))
         self._note({"type": "prompt", "once": once, "who": who, "prompt": text}, says=says)
+        self._since = boot_s()
         holder.backend.send(self.id, Prompt(text=text, once=once))
         return self.state.prompts[once]
 
@@ -215,7 +217,7 @@ class Talk:
         current = self.state.current
         if current is None or current.delivery != "sent" or self.state.turn_open:
             return False
-        return time.time() - current.time > patience_s and time.monotonic() - self._since > patience_s
+        return boot_s() - self._since > patience_s
 
     def give_up_on_prompt(self) -> None:
         """Nobody will ever know whether it was delivered."""
@@ -328,7 +330,7 @@ class Talk:
             self.session.look()
 
     def _tell(self) -> None:
-        self.active_at = time.monotonic()
+        self.active_at = boot_s()
         self.session.grew = True
         self.session.tell()
         self.session.news.tell()

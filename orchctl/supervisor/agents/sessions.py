@@ -216,7 +216,7 @@ class Lives:
                 continue
             if spec.timeout_s is not None and _age_s(session.run) >= spec.timeout_s:
                 self.end_soon(talk, 5.0, "timeout")
-            elif spec.idle_s is not None and time.monotonic() - talk.active_at >= spec.idle_s:
+            elif spec.idle_s is not None and boot_s() - talk.active_at >= spec.idle_s:
                 self.end_soon(talk, 5.0, "idle-timeout")
             elif talk.state.current is not None and talk.is_unheard(self._house.config.server_answer_s):
                 talk.give_up_on_prompt()
@@ -227,7 +227,7 @@ class Lives:
 
     def _doubt(self, talk: Talk) -> None:
         """A turn whose end may be lost: when it is silent it is interrupted, and given up if that is not answered."""
-        silent_s = time.monotonic() - talk.active_at
+        silent_s = boot_s() - talk.active_at
         if talk.state.interrupting and silent_s > INTERRUPTED_S:
             talk.give_up_on_turn()
         elif any(one.reply is None for one in talk.state.pending.values()):
