@@ -62,18 +62,21 @@ __all__ = [
 if TYPE_CHECKING:
     from orchctl import errors
     from orchctl.client.aio.client import AsyncClient
-    from orchctl.client.aio.gathering import AsyncSeveralOutputs
-    from orchctl.client.aio.handle import AsyncSessionHandle
-    from orchctl.client.aio.looking import AsyncSearchStream
-    from orchctl.client.aio.streams import AsyncCommandStream, AsyncEventStream, AsyncOutputStream
-    from orchctl.client.client import Client
-    from orchctl.client.events import EventStream
+    from orchctl.client.aio.streams import (
+        AsyncCommandStream,
+        AsyncEventStream,
+        AsyncOutputStream,
+        AsyncSearchStream,
+        AsyncSessionHandle,
+        AsyncSeveralOutputs,
+    )
+    from orchctl.client.blocking import Client
     from orchctl.client.exec import CommandStream, Options
     from orchctl.client.handle import SessionHandle
-    from orchctl.client.output import OutputStream
     from orchctl.client.pexpect import SessionSpawn
     from orchctl.client.searching import SearchStream
     from orchctl.client.several import Reader, SeveralOutputs
+    from orchctl.client.streams import EventStream, OutputStream
     from orchctl.errors import OrchctlError
     from orchctl.protocol.messages.lease import LeaseState
     from orchctl.protocol.messages.output import Pruned
@@ -101,17 +104,17 @@ _HOMES = {
     "AsyncCommandStream": "orchctl.client.aio.streams",
     "AsyncEventStream": "orchctl.client.aio.streams",
     "AsyncOutputStream": "orchctl.client.aio.streams",
-    "AsyncSearchStream": "orchctl.client.aio.looking",
-    "AsyncSessionHandle": "orchctl.client.aio.handle",
-    "AsyncSeveralOutputs": "orchctl.client.aio.gathering",
+    "AsyncSearchStream": "orchctl.client.aio.streams",
+    "AsyncSessionHandle": "orchctl.client.aio.streams",
+    "AsyncSeveralOutputs": "orchctl.client.aio.streams",
     "Chunk": "orchctl.session.stream",
-    "Client": "orchctl.client.client",
+    "Client": "orchctl.client.blocking",
     "Command": "orchctl.session.command",
     "CommandStatus": "orchctl.session.command",
     "CommandStream": "orchctl.client.exec",
     "Count": "orchctl.session.search",
     "EndReason": "orchctl.session.model",
-    "EventStream": "orchctl.client.events",
+    "EventStream": "orchctl.client.streams",
     "Expected": "orchctl.session.model",
     "Gap": "orchctl.session.stream",
     "Happened": "orchctl.session.model",
@@ -122,7 +125,7 @@ _HOMES = {
     "Options": "orchctl.client.exec",
     "OrchctlError": "orchctl.errors",
     "Output": "orchctl.session.model",
-    "OutputStream": "orchctl.client.output",
+    "OutputStream": "orchctl.client.streams",
     "Pruned": "orchctl.protocol.messages.output",
     "Reader": "orchctl.client.several",
     "RestartReport": "orchctl.session.model",

@@ -27,6 +27,8 @@ def block() -> None:
         reveal_type(client.spawn(["bash"]).exec("true").exit_code)
         reveal_type(client.output("x"))
         client.spawn(["bash"], nmae="typo")
+        code: str = client.kill("x")
+        client.list(managed_by=3)
 
 async def wait() -> None:
     async with AsyncClient.ephemeral() as client:
@@ -36,18 +38,24 @@ async def wait() -> None:
             reveal_type(piece)
         await client.kill("x", grace_s="soon")
         client.info("x").state
+        await client.info("x", evn=True)
+        name: int = await client.rename("x", None)
     reveal_type(errors.NoSuchSession.exit_status)
 """
 SEEN = [
     'Revealed type is "int | None"',
-    'Revealed type is "orchctl.client.output.OutputStream"',
-    'Unexpected keyword argument "nmae" for "spawn" of "Client"',
+    'Revealed type is "orchctl.client.streams.OutputStream"',
+    'Unexpected keyword argument "nmae"',
+    'Incompatible types in assignment (expression has type "KillReport", variable has type "str")',
+    'Argument "managed_by" has incompatible type "int"; expected "str | None"',
     'Value of type "Coroutine[Any, Any, list[Session]]" must be used',
     'Revealed type is "Coroutine[Any, Any, list[orchctl.session.model.Session]]"',
     'Revealed type is "str"',
     'Revealed type is "orchctl.session.stream.Chunk | orchctl.session.stream.Gap"',
-    'Argument "grace_s" to "kill" of "AsyncClient" has incompatible type "str"; expected "float"',
+    'Argument "grace_s" has incompatible type "str"; expected "float"',
     '"Coroutine[Any, Any, Session]" has no attribute "state"',
+    'Unexpected keyword argument "evn"',
+    'Incompatible types in assignment (expression has type "Session", variable has type "int")',
     'Revealed type is "int"',
 ]
 

@@ -20,7 +20,7 @@ from orchctl import units
 from orchctl.errors import BadInput
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,7 +39,7 @@ class App:
 
     def client(self, *, stays: bool = False) -> Client:
         """Imported here, so that `--help` does not pay for it. `stays`: to the end of all that is started."""
-        from orchctl.client.client import Client
+        from orchctl.client.blocking import Client
 
         if self.host not in ("local", "ephemeral"):
             raise BadInput(f"{self.host!r} is no host; there are 'local' and 'ephemeral'", code="bad-host")

@@ -101,7 +101,7 @@ def _newest_first(known: list[Known]) -> list[Known]:
 
 def _live(root: Root) -> list[Known]:
     """As the supervisor knows them; without one, those on disk that have not ended."""
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
     from orchctl.plain import to_plain
 
     try:

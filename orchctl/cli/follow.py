@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 
 from orchctl.cli.interrupts import PassOn, end_by_signal, exit_code
 from orchctl.cli.options import clock
-from orchctl.cli.output import PREFIXES, paint
-from orchctl.client.output import write_all
+from orchctl.cli.output import PREFIXES, paint, write_all
 from orchctl.client.several import Reader
 from orchctl.session.model import Session
 from orchctl.session.stream import Chunk, Gap
 from orchctl.terminal.views import RawView, SafeView, TextView, View
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
-    from orchctl.client.output import OutputStream
+    from orchctl.client.blocking import Client
     from orchctl.client.several import AnyReader
+    from orchctl.client.streams import OutputStream
 
 
 def choose_view(*, raw: bool, plain: bool = False, live: bool = True) -> View:

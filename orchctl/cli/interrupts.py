@@ -21,7 +21,7 @@ from orchctl.session.command import CommandWait
 from orchctl.session.model import EndReason, Session
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
     from orchctl.client.exec import CommandStream
 
 
@@ -79,7 +79,7 @@ class PassOn:
         threading.Thread(target=self._do, args=(self._first,), daemon=True).start()
 
     def _do(self, what: Callable[[Client], None]) -> None:
-        from orchctl.client.client import Client
+        from orchctl.client.blocking import Client
 
         try:
             with Client(state_dir=self._state_dir, autostart=False) as client:

@@ -62,7 +62,7 @@ def _selection(
     *,
     everything: bool,
 ) -> Selection:
-    from orchctl.client.choosing import selection_of
+    from orchctl.client.calls.sessions import selection_of
 
     if "-" in words:
         read = [line.strip() for line in sys.stdin]

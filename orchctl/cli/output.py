@@ -21,10 +21,16 @@ from typing import Any, TypeVar
 import click
 
 from orchctl.cli.app import App
-from orchctl.client.output import write_all
 from orchctl.lazy_dataclass import dataclass
 from orchctl.plain import to_plain
 from orchctl.terminal.views import one_line, visible
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Every byte of `data` to `fd`, now."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = 1 << 30) -> list[str]:

@@ -170,7 +170,7 @@ class Script:
 
 def _pruned() -> Any:
     """It belongs to the protocol; the client says what it gives back."""
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
 
     return typing.get_type_hints(Client.prune)["return"]
 

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from orchctl.cli.output import BAD, STATES, Form, aligned, paint
-from orchctl.client.output import write_all
+from orchctl.cli.output import BAD, STATES, Form, aligned, paint, write_all
 from orchctl.plain import to_plain
 from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session, State

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchctl.errors import PeerBroke, SupervisorUnreachable, TimedOut
 from orchctl.protocol import codec
@@ -43,6 +44,15 @@ class Connection:
     def close(self) -> None:
         """Hang up; the supervisor forgets what it was asked."""
         self._socket.close()
+
+    def hang_up(self) -> None:
+        """The same."""
+        self._socket.close()
+
+    @staticmethod
+    def ready(links: Sequence[Connection], timeout_s: float | None) -> list[Connection]:
+        """Those on which something has come; waits for that."""
+        return select.select(links, [], [], timeout_s)[0]
 
     def wait_for_end(self) -> None:
         """Until the other end is gone."""
@@ -88,7 +98,7 @@ class Connection:
         if not data:
             raise ConnectionLost("the supervisor has closed the connection")
         frames, self._frames = [*self._frames, *self._decoder.feed(data)], []
-        return [(frame.stream, frame) if isinstance(frame, framing.Data) else _answer(frame) for frame in frames]
+        return [numbered(frame) for frame in frames]
 
     def _greet(self) -> codec.Hello:
         self._socket.settimeout(HELLO_S)
@@ -131,7 +141,10 @@ class Connection:
             self._frames += self._decoder.feed(data)
 
 
-def _answer(frame: framing.Frame) -> tuple[int, Answer]:
+def numbered(frame: framing.Frame) -> tuple[int, Answer | framing.Data]:
+    """What a frame holds, with the number of the request it belongs to."""
+    if isinstance(frame, framing.Data):
+        return frame.stream, frame
     number, message = codec.decode(frame)
     return number, message  # type: ignore[return-value]
 

@@ -10,49 +10,9 @@ import os
 import shutil
 import tempfile
 
-from orchctl.client.client import Client
-from orchctl.client.connection import Connection
 from orchctl.client.inherited import environment, start_ticks
-from orchctl.errors import NotPermitted, OrchctlError, SupervisorUnreachable
+from orchctl.errors import NotPermitted, SupervisorUnreachable
 from orchctl.session import layout, owner
-
-
-class EphemeralClient(Client):
-    """A client that owns its supervisor. What is forked from its process may use it, but does not end it."""
-
-    def __init__(self) -> None:
-        self._owner = os.getpid()
-        self._over = False
-        self._connecting = False  # begun and not ended: somebody was interrupted, and it may be about to start
-        super().__init__(state_dir=make_home())
-
-    def close(self) -> None:
-        """End every session and the supervisor, and leave nothing behind."""
-        if self._owner == os.getpid() and not self._over:
-            if self._connecting:
-                self._connection = self._connect()
-            self.stop_supervisor(kill=True)
-            self._over = True
-            remove_home(self.root.path)
-        self._hang_up()
-
-    def _connect(self) -> Connection:
-        if self._over:
-            raise closed()
-        self._connecting = True
-        try:
-            connection = super()._connect()
-        except OrchctlError:
-            self._connecting = False
-            raise
-        self._connecting = False
-        return connection
-
-    def _environment(self) -> dict[str, str]:
-        return session_environment(self.root.path)
-
-    def _bound(self, pid: int | None) -> int | None:
-        return self._owner if pid is None else pid  # holds even when nobody is left to end the session
 
 
 def make_home() -> str:

@@ -6,11 +6,13 @@ import base64
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import field
-from typing import TypedDict
+from typing import Any, Self, TypedDict
 
-from orchctl.client.connection import Connection, ConnectionLost
-from orchctl.client.patience import Patience
+from orchctl.client.call import Call, Pieces, blocked, do, iterated
+from orchctl.client.caller import Caller, Connect, Link
+from orchctl.client.streams import Reading
 from orchctl.errors import BadInput, PeerBroke
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol.frames import Data
@@ -76,15 +78,24 @@ class ExecOptions(TypedDict, total=False):
     wait_input: bool
 
 
-class CommandReading:
+class CommandReading(Reading[tuple[int, bytes]]):
     """What is asked for a command, and how much of its output was read; touches no socket."""
 
-    def __init__(self, session: str, command: str | Sequence[str], options: Options, own_manager: str) -> None:
+    def __init__(
+        self,
+        session: str,
+        command: str | Sequence[str],
+        options: Options,
+        own_manager: str,
+        borrow: Connect,
+        give_back: Callable[[Any], None],
+    ) -> None:
+        super().__init__(borrow)
         self.exec_id = os.urandom(8).hex()
         self.session = session
         self._options = options
         self._own_manager = own_manager
-        self._over = False
+        self._give_back = give_back
         self._asked, self._spools = self._request(command)
         self._seen = {0: 0, 1: 0, 2: 0}
         self._views: dict[int, View] = {0: RawView(), 1: RawView(), 2: RawView()}
@@ -92,6 +103,10 @@ class CommandReading:
         self.on_wait: Callable[[CommandWait], None] | None = None  # called each second until the command begins
         self.on_begin: Callable[[], None] | None = None  # and when it has begun
         self.gaps: list[tuple[int, int]] = []
+
+    @classmethod
+    def _of(cls, client: Caller, run: tuple[str, str | Sequence[str], Options]) -> Self:
+        return cls(*run, client._own_manager, client._lend_where_some, client._take_back)
 
     @property
     def raw(self) -> bool:
@@ -126,8 +141,22 @@ class CommandReading:
         """The request; after a lost connection, from where the output was read."""
         return dataclasses.replace(self._asked, tell_waits=self.on_wait is not None)
 
-    def _rest(self) -> Iterator[tuple[int, bytes]]:
-        """What was held back."""
+    def _begin_on(self, link: Link, expires_at: float | None) -> Call[None]:
+        for part in self._spools:
+            yield from do(link.ask, part)
+        self._number = yield from do(link.begin, self._ask_again())
+
+    def _pieces(self, item: Answer | Data) -> Iterator[tuple[int, bytes]]:
+        if piece := self._hear(item):
+            yield piece
+
+    def _let_go(self, link: Link) -> None:
+        if self._over:
+            self._give_back(link)
+        else:  # something of it may still come
+            link.close()
+
+    def _held_back(self) -> Iterator[tuple[int, bytes]]:
         for channel, view in self._views.items():
             if rest := view.end():
                 yield channel, rest
@@ -216,45 +245,8 @@ class CommandReading:
 class CommandStream(CommandReading):
     """Iterate for (channel, bytes): 0 the terminal, 1 stdout, 2 stderr; then look at `command`."""
 
-    def __init__(
-        self,
-        session: str,
-        command: str | Sequence[str],
-        options: Options,
-        own_manager: str,
-        borrow: Callable[[], Connection],
-        give_back: Callable[[Connection], None],
-    ) -> None:
-        super().__init__(session, command, options, own_manager)
-        self._borrow = borrow
-        self._give_back = give_back
-
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        patience = Patience()
-        while True:
-            try:
-                for piece in self._read():
-                    patience = Patience()
-                    yield piece
-                break
-            except ConnectionLost as error:
-                patience.spend(error)
-        yield from self._rest()
-
-    def _read(self) -> Iterator[tuple[int, bytes]]:
-        connection = self._borrow()
-        try:
-            for part in self._spools:
-                connection.ask(part)
-            number = connection.begin(self._ask_again())
-            while not self._over:
-                if piece := self._hear(connection.next(number)):
-                    yield piece
-        finally:
-            if self._over:
-                self._give_back(connection)
-            else:  # something of it may still come
-                connection.close()
+        return iterated(self._flow())
 
 
 class Collection:
@@ -286,9 +278,16 @@ class Collection:
         )
 
 
-def collect(stream: CommandStream, *, limit_bytes: int | None = None) -> Result:
+def collected(stream: CommandReading, limit_bytes: int | None = None) -> Call[Result]:
     """The whole result."""
     collection = Collection(limit_bytes)
-    for channel, data in stream:
-        collection.add(channel, data)
+    with closing(stream._flow()) as flow:
+        pieces = Pieces(flow)
+        while (piece := (yield from pieces.next())) is not None:
+            collection.add(*piece)
     return collection.result(stream)
+
+
+def collect(stream: CommandStream, *, limit_bytes: int | None = None) -> Result:
+    """The whole result, of a stream that was begun in a blocking way."""
+    return blocked(collected(stream, limit_bytes))

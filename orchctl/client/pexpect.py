@@ -21,21 +21,20 @@ from pexpect import EOF, TIMEOUT, ExceptionPexpect
 from pexpect.expect import searcher_re
 from pexpect.spawnbase import SpawnBase
 
-from orchctl.client.many import Many
-from orchctl.client.output import WINDOW_BYTES, OutputStream, write_all
-from orchctl.client.several import Reader
+from orchctl.client.call import Call, Pieces, blocked
+from orchctl.client.caller import Caller
+from orchctl.client.calls import control, sessions, wait
+from orchctl.client.several import Many, Reader
+from orchctl.client.streams import WINDOW_BYTES, OutputReading
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.messages import ReadOutput
-from orchctl.session.model import Expected, Selection, Session
+from orchctl.session.model import Expected, Session
 from orchctl.session.stream import Chunk
 from orchctl.session.wait import compile_pattern
 from orchctl.shell.typed_lines import TypedLines
 from orchctl.terminal.views import MarkView, RawView, TextView, View
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
-    from orchctl.client.connection import Connection
-
     _Base = SpawnBase[Any]
 else:
     _Base = SpawnBase
@@ -69,21 +68,20 @@ class Expecting:
         return None
 
 
-def expect(stream: OutputStream, patterns: Sequence[str | bytes]) -> Expected:
+def expect(stream: OutputReading, patterns: Sequence[str | bytes]) -> Call[Expected]:
     """The first match in the text of a stream; an error when the session ends without one."""
     expecting = Expecting(patterns)
     stream.lines = TypedLines(silent=True)  # a line of ours is nothing that a program wrote
     view: View | None = None
-    try:
-        for piece in stream:
+    with contextlib.closing(stream._flow()) as flow:
+        pieces = Pieces(flow)
+        while (piece := (yield from pieces.next())) is not None:
             if view is None:
                 view = TextView() if stream.session is None or stream.session.backend == "pty" else RawView()
             if isinstance(piece, Chunk) and (found := expecting.feed(view.feed(stream.shown(piece)))) is not None:
                 return found
         if view is not None and (found := expecting.feed(view.feed(stream.rest()) + view.end())) is not None:
             return found
-    finally:
-        stream.close()
     raise NoSuchSession("the session ended, and none of the patterns came", code="session-ended")
 
 
@@ -120,7 +118,8 @@ def _show(spawn: SessionSpawn, output_filter: Filter) -> bool:
     except EOF:
         return False
     data = text if isinstance(text, bytes) else text.encode(spawn.encoding or "utf-8", spawn.codec_errors)
-    write_all(1, output_filter(data))
+    with open(1, "wb", closefd=False) as terminal:
+        terminal.write(output_filter(data))
     return True
 
 
@@ -151,8 +150,7 @@ class SessionSpawn(_Base):
 
     def __init__(
         self,
-        client: Client,
-        connect: Callable[[], Connection],
+        client: Caller,
         session: str,
         *,
         offset: int | None = None,
@@ -178,8 +176,8 @@ class SessionSpawn(_Base):
         self._marks = MarkView()
         self._come = b""  # and not read yet
         self._ended = False
-        self._many = Many(connect)
-        self._many.begin(self._session.id, self._reader.request)
+        self._many = Many(client._connect)
+        blocked(self._many.begin(self._session.id, self._reader.request))
         self.pid = self._session.pid
         self.command = self._session.command[0]
         self.args = list(self._session.command)
@@ -241,7 +239,7 @@ class SessionSpawn(_Base):
     def _receive(self, until: float | None) -> None:
         """Wait for something to come."""
         left = None if until is None else until - time.monotonic()
-        found = self._many.next(left) if left is None or left > 0 else None
+        found = blocked(self._many.next(left)) if left is None or left > 0 else None
         if found is None:
             raise TIMEOUT("Timeout exceeded.")
         if isinstance(found[1], OrchctlError):
@@ -313,7 +311,7 @@ class SessionSpawn(_Base):
         return self._type(keys)
 
     def _type(self, data: bytes) -> int:
-        self._client.send(self._session.id, data)
+        blocked(control.send(self._client, self._session.id, data))
         return len(data)
 
     # the program
@@ -327,13 +325,13 @@ class SessionSpawn(_Base):
     def wait(self) -> int | None:
         """Until it has ended; its exit status, None if a signal ended it. Output may be unread: nothing is lost."""
         if not self.terminated:
-            self._note(self._client.wait(self._session.id))
+            self._note(blocked(wait.wait(self._client, self._session.id)))
         return self.exitstatus
 
     def kill(self, sig: int) -> None:
         """A signal to the program."""
         with _unless_ended():
-            self._client.control(self._session.id, "signal", signal=int(sig))
+            blocked(sessions.control(self._client, self._session.id, "signal", signal=int(sig)))
 
     def terminate(self, force: bool = False) -> bool:
         """End it: HUP, CONT and INT, with `force` KILL too; whether it has ended."""
@@ -343,7 +341,7 @@ class SessionSpawn(_Base):
                 break
             self.kill(number)
             with contextlib.suppress(TimedOut):
-                self._note(self._client.wait(self._session.id, timeout_s=self.delayafterterminate))
+                self._note(blocked(wait.wait(self._client, self._session.id, timeout_s=self.delayafterterminate)))
         return not self.isalive()
 
     def close(self, force: bool = False) -> None:
@@ -360,8 +358,7 @@ class SessionSpawn(_Base):
         return bool(self.flag_eof)
 
     def _look(self, session: str) -> Session:
-        (found,) = self._client.select(Selection(sessions=(session,)), ended_too=True)
-        return found
+        return blocked(sessions.look(self._client, session))
 
     def _note(self, session: Session) -> None:
         self._session = session
@@ -385,15 +382,15 @@ class SessionSpawn(_Base):
 
     def setwinsize(self, rows: int, cols: int) -> None:
         """Give the terminal another size."""
-        self._client.control(self._session.id, "resize", size=(cols, rows))
+        blocked(sessions.control(self._client, self._session.id, "resize", size=(cols, rows)))
 
     def getecho(self) -> bool:
         """Whether the terminal shows what is typed."""
-        return self._client.terminal(self._session.id).echo
+        return blocked(control.terminal(self._client, self._session.id)).echo
 
     def setecho(self, state: bool) -> None:
         """Have it show what is typed, or not; a program may change that at any time."""
-        self.echo = self._client.terminal(self._session.id, echo=bool(state)).echo
+        self.echo = blocked(control.terminal(self._client, self._session.id, echo=bool(state))).echo
 
     def waitnoecho(self, timeout: float | None = -1) -> bool:
         """Until the terminal shows nothing of what is typed, as for a password; False if that took too long."""

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from orchctl.client.output import OutputReading, OutputStream
+from orchctl.client.streams import OutputReading
 from orchctl.session.model import Session
 from orchctl.session.search import Size
 from orchctl.session.stream import Chunk, Gap
@@ -68,16 +68,6 @@ class Recording:
         """What follows the last piece."""
         held = b"".join(self._rest(stream)) if stream is not None else b""
         return held + b"".join(self._form.resize(size, self._time) for size in self._later) + self._form.end()
-
-
-def record(
-    stream: OutputStream, sizes: Sequence[Size], form: Form, on_gap: Callable[[Gap], object] | None = None
-) -> Iterator[bytes]:
-    """The whole stream in that form."""
-    recording = Recording(sizes, form, on_gap)
-    for piece in stream:
-        yield from recording.take(piece, stream)
-    yield recording.end(stream)
 
 
 def shows_commands(form: Form) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Self
 
+from orchctl.client.caller import Caller
 from orchctl.client.workers import Worker
 from orchctl.errors import Internal
 from orchctl.plain import to_plain
@@ -29,6 +31,13 @@ class SearchReading:
             ],
         }
 
+    @classmethod
+    def _of(cls, _: Caller, searched: tuple[Search, Sequence[Session], str]) -> Self:
+        return cls(*searched)
+
+    def _begin(self) -> None:
+        self._decoder = Decoder()
+
     def _hear(self, data: bytes) -> list[tuple[Session, Finding]]:
         return [(self.sessions[number], one) for number, one in self._decoder.feed(data) if one is not None]
 
@@ -48,7 +57,7 @@ class SearchStream(SearchReading):
         """The same, each time all that has come by then."""
         if not self.sessions:
             return
-        self._decoder = Decoder()
+        self._begin()
         with Worker("search", self._asked) as worker:
             for data in worker.pieces():
                 if found := self._hear(data):

@@ -1,4 +1,4 @@
-"""Several conditions for several sessions, waited for at once. Blocking, no threads.
+"""Several conditions for several sessions, waited for at once.
 
 The supervisor is asked about those that it knows of; output is read and searched here, because a regular
 expression may take any time it likes.
@@ -7,15 +7,15 @@ expression may take any time it likes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
-from orchctl.client.connection import Connection
-from orchctl.client.many import Item, Many
-from orchctl.client.output import WINDOW_BYTES
-from orchctl.client.several import Reader
+from orchctl.client.call import Call, Flow, Give
+from orchctl.client.caller import Connect
+from orchctl.client.several import Item, Many, Reader
+from orchctl.client.streams import WINDOW_BYTES
 from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.frames import Data
-from orchctl.protocol.messages import Answer, Fired, ReadOutput, WaitFor
+from orchctl.protocol.messages import Answer, Fired, OneSession, ReadOutput, WaitFor, WaitSession
 from orchctl.session import wait
 from orchctl.session.model import Happened, Session
 from orchctl.session.stream import Chunk
@@ -57,13 +57,13 @@ class Watching:
 
     def __init__(
         self,
-        connect: Callable[[], Connection],
+        connect: Connect,
         sessions: Sequence[Session],
         conditions: Sequence[str],
         asked: ReadOutput,
         *,
         quiet_s: float,
-        look: Callable[[str], Session],
+        look: Callable[[str], Call[Session]],
     ) -> None:
         wait.check(conditions)
         outputs = [one for one in conditions if one.startswith(wait.OUTPUT)]
@@ -80,18 +80,20 @@ class Watching:
             reader.lines = TypedLines(silent=True)
         self._searches = {one.id: Search(outputs, terminal=one.backend == "pty") for one in sessions if outputs}
 
-    def run(self, *, first_only: bool, timeout_s: float | None) -> Iterator[Happened]:
+    def run(self, *, first_only: bool, timeout_s: float | None) -> Flow[Happened]:
         """Each as it comes to hold; those that end before are an error, with `first_only` once all have."""
         expires_at = None if timeout_s is None else time.monotonic() + timeout_s
         try:
-            self._begin()
+            yield from self._begin()
             while len(self._many):
-                found = self._many.next(None if expires_at is None else max(0.001, expires_at - time.monotonic()))
+                found = yield from self._many.next(
+                    None if expires_at is None else max(0.001, expires_at - time.monotonic())
+                )
                 if found is None:
                     raise TimedOut("it did not happen in the time given")
-                happened = self._hear(*found, alone=not first_only)
+                happened = yield from self._hear(*found, alone=not first_only)
                 if happened is not None:
-                    yield happened
+                    yield Give(happened)
                 if happened is not None and first_only:
                     return
             if first_only:
@@ -99,19 +101,19 @@ class Watching:
         finally:
             self._many.close()
 
-    def _begin(self) -> None:
+    def _begin(self) -> Call[None]:
         for session in self._sessions:
             if session in self._readers:
-                self._many.begin(session + _OUTPUT, self._readers[session].request)
+                yield from self._many.begin(session + _OUTPUT, self._readers[session].request)
             if self._known:
-                self._many.begin(session, self._question(session))
+                yield from self._many.begin(session, self._question(session))
 
     def _question(self, session: str) -> Callable[[], WaitFor]:
         return lambda: WaitFor(
             session=session, conditions=self._known, own_manager=self._asked.own_manager, quiet_s=self._quiet_s
         )
 
-    def _hear(self, key: str, item: Item, *, alone: bool) -> Happened | None:
+    def _hear(self, key: str, item: Item, *, alone: bool) -> Call[Happened | None]:
         session = key.removesuffix(_OUTPUT)
         try:
             if isinstance(item, OrchctlError):
@@ -119,7 +121,8 @@ class Watching:
             if isinstance(item, Fired):
                 found = Happened(condition=item.condition, session=item.session)
             elif (match := self._read(session, item)) is not None:
-                found = Happened(condition=match[0], session=self._look(session), match=match[1])
+                now = yield from self._look(session)
+                found = Happened(condition=match[0], session=now, match=match[1])
             else:
                 return None
         except NoSuchSession:
@@ -145,3 +148,26 @@ class Watching:
         if piece is not None:
             search.gap()
         return None
+
+
+def closings(
+    connect: Connect, requests: dict[str, Callable[[], WaitSession]], timeout_s: float | None
+) -> Flow[Session]:
+    """Each session as it closes, in the order in which they do."""
+    expires_at = None if timeout_s is None else time.monotonic() + timeout_s
+    many = Many(connect)
+    try:
+        for session, request in requests.items():
+            yield from many.begin(session, request)
+        while len(many):
+            found = yield from many.next(None if expires_at is None else max(0.0, expires_at - time.monotonic()))
+            if found is None:
+                raise TimedOut(f"{len(many)} sessions did not end in the time given")
+            key, item = found
+            if isinstance(item, OrchctlError):
+                raise item
+            many.done(key)
+            assert isinstance(item, OneSession)
+            yield Give(item.session)
+    finally:
+        many.close()

@@ -194,9 +194,9 @@ def test_completing_imports_just_what_it_needs(world: World) -> None:
     assert found & HEAVY == set()
     ours = {name.removeprefix("orchctl.cli.") for name in found if name.startswith("orchctl.cli.")}
     assert {name for name in ours if name.startswith(("commands", "pages"))} == {"commands", "commands.completion"}
-    assert "orchctl.client.client" in found
+    assert "orchctl.client.blocking" in found
     script = imported(world, "completion", "bash")
-    assert not {name for name in script if name.startswith(("orchctl.client.client", "orchctl.cli.complete."))}
+    assert not {name for name in script if name.startswith(("orchctl.client.blocking", "orchctl.cli.complete."))}
 
 
 def test_every_signal_that_is_offered_is_one(world: World) -> None:

@@ -87,4 +87,4 @@ def test_the_users_configuration_directory_is_looked_up_only_until_it_is_written
 
 def test_help_imports_no_command(world: World) -> None:
     found = _imported(world, "--help")
-    assert not {name for name in found if name.startswith(("orchctl.cli.commands", "orchctl.client.client"))}
+    assert not {name for name in found if name.startswith(("orchctl.cli.commands", "orchctl.client.blocking"))}

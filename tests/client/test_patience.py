@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.client.patience import RECONNECT_S, Patience
+from orchctl.client.caller import RECONNECT_S, Patience
 from orchctl.errors import SupervisorUnreachable
 
 LOST = SupervisorUnreachable("gone")

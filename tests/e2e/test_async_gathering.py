@@ -22,7 +22,7 @@ def test_many_sessions_are_waited_for_and_read_as_one(world: World) -> None:
 
             async def read() -> None:
                 async for reader, piece in outputs:
-                    if reader is not None and reader.session is not None and isinstance(piece, Chunk):
+                    if reader is not None and isinstance(piece, Chunk):
                         name = reader.session.name or ""
                         seen[name] = seen.get(name, b"") + piece.data
 

@@ -145,7 +145,7 @@ def test_importing_compiles_no_dataclass() -> None:
     code = (
         "import dataclasses, sys\nmade = []\nfirst = dataclasses._process_class\n"
         "dataclasses._process_class = lambda kind, *rest: made.append(kind) or first(kind, *rest)\n"
-        "import orchctl.client.client, orchctl.client.exec, orchctl.cli.main\nprint(made)"
+        "import orchctl.client.blocking, orchctl.client.exec, orchctl.cli.main\nprint(made)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"[]\n"

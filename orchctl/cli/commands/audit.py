@@ -15,8 +15,7 @@ import click
 
 from orchctl.cli.commands.events import Since
 from orchctl.cli.options import clock
-from orchctl.cli.output import Form, forms, progress
-from orchctl.client.output import write_all
+from orchctl.cli.output import Form, forms, progress, write_all
 from orchctl.client.workers import ask_store
 from orchctl.errors import BadInput, Internal, NoSuchSession, NotPermitted
 from orchctl.paths import Root, check, find_root

@@ -7,8 +7,7 @@ import os
 import click
 
 from orchctl.cli.complete import KINDS
-from orchctl.cli.output import Form, forms
-from orchctl.client.output import write_all
+from orchctl.cli.output import Form, forms, write_all
 from orchctl.errors import Internal
 
 SCRIPTS = {"bash": "orchctl.bash", "zsh": "_orchctl", "fish": "orchctl.fish"}

@@ -14,7 +14,7 @@ from orchctl.errors import OrchctlError
 from orchctl.session.model import Selection, Session
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
 
 PASSED_OVER = ("no-such-session", "session-ended", "no-terminal")
 

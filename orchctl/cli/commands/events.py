@@ -14,12 +14,11 @@ import click
 from orchctl.cli import tables
 from orchctl.cli.app import DURATION, SIZE_BYTES, App, end_with_reader, pass_app
 from orchctl.cli.options import parse_time, sessions_argument
-from orchctl.cli.output import Form, forms, progress
-from orchctl.client.output import write_all
+from orchctl.cli.output import Form, forms, progress, write_all
 from orchctl.session.model import Selection, State
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
 
 TYPES = (
     "session.state",

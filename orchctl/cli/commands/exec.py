@@ -14,9 +14,8 @@ from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
 from orchctl.cli.interrupts import Leaving, PassOn, WaitingLine, end_by_signal
 from orchctl.cli.main import leading_options
 from orchctl.cli.options import lease_option, lease_wait_option
-from orchctl.cli.output import Form, forms
+from orchctl.cli.output import Form, forms, write_all
 from orchctl.client.exec import CommandStream, Options, collect
-from orchctl.client.output import write_all
 from orchctl.errors import Conflict
 from orchctl.plain import to_plain
 from orchctl.session.command import CommandStatus, Result

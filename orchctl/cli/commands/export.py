@@ -12,8 +12,7 @@ import click
 
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.follow import choose_view, say_gap
-from orchctl.cli.output import Form, forms
-from orchctl.client.output import write_all
+from orchctl.cli.output import Form, forms, write_all
 from orchctl.session.stream import Gap
 from orchctl.terminal.views import RawView, SafeView
 

@@ -18,7 +18,7 @@ from orchctl.session.model import Selection, Session
 from orchctl.terminal.views import one_line
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
     from orchctl.session.agent import AgentState
 
 

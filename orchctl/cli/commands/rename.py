@@ -7,7 +7,7 @@ import click
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
-from orchctl.client.choosing import selection_of
+from orchctl.client.calls.sessions import selection_of
 from orchctl.session.model import Selection, Session
 from orchctl.terminal.views import one_line
 

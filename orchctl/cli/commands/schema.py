@@ -6,10 +6,9 @@ import json
 
 import click
 
-from orchctl.cli.output import Form, forms
+from orchctl.cli.output import Form, forms, write_all
 from orchctl.cli.schema import document
 from orchctl.cli.shapes import SHAPES
-from orchctl.client.output import write_all
 
 
 @click.command("schema")

@@ -7,8 +7,7 @@ import os
 import click
 
 from orchctl.cli.app import App, pass_app
-from orchctl.cli.output import Form, forms
-from orchctl.client.output import write_all
+from orchctl.cli.output import Form, forms, write_all
 from orchctl.terminal.views import visible
 
 FORMS = ("text", "ansi", "json")

@@ -12,9 +12,8 @@ from orchctl.cli import output
 from orchctl.cli.app import App, pass_app, report
 from orchctl.cli.follow import say_gap
 from orchctl.cli.options import PointInTime, sessions_argument
-from orchctl.cli.output import Form, forms
+from orchctl.cli.output import Form, forms, write_all
 from orchctl.cli.tables import Shown
-from orchctl.client.output import write_all
 from orchctl.errors import OrchctlError
 from orchctl.session.model import Selection, Session
 from orchctl.session.search import Count, Line

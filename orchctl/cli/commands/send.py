@@ -16,7 +16,7 @@ from orchctl.session.stream import Chunk
 from orchctl.terminal.keys import key_bytes
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
 
 LOOKED_AT = 1 << 20  # bytes of the log in which the program's word about pastes is looked for
 _PASTE_MODE = re.compile(rb"\x1b\[\?2004([hl])")

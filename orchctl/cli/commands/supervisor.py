@@ -176,7 +176,7 @@ def logs_command(follow: bool, lines: int, form: Form) -> int:
 
 def _print(line: bytes, form: Form) -> None:
     """At once, so that whoever reads along sees it."""
-    from orchctl.client.output import write_all
+    from orchctl.cli.output import write_all
     from orchctl.client.supervisor_log import parsed
 
     words = one_line(line.decode(errors="replace")).encode(errors="replace") + b"\n"

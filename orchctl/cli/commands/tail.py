@@ -12,14 +12,13 @@ from orchctl.cli.app import App, end_with_reader, pass_app
 from orchctl.cli.follow import choose_view, say_gap, show, show_with_times
 from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
-from orchctl.cli.output import Form, forms
-from orchctl.client.output import write_all
+from orchctl.cli.output import Form, forms, write_all
 from orchctl.errors import Conflict, NoSuchSession
 from orchctl.session.model import Selection, Session, State
 from orchctl.session.stream import Chunk, Gap
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
     from orchctl.client.several import SeveralOutputs
 
 QUIET_S = 0.3  # after so long a line that was begun is shown without its end

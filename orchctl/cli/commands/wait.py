@@ -10,12 +10,12 @@ from orchctl.cli.app import DURATION, App, parse_duration, pass_app
 from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms, plain_text, show_text
-from orchctl.client.waiting import check_conditions
+from orchctl.client.calls.wait import check_conditions
 from orchctl.errors import NoSuchSession
 from orchctl.session.model import Happened, Selection, Session
 
 if TYPE_CHECKING:
-    from orchctl.client.client import Client
+    from orchctl.client.blocking import Client
 
 QUIET_S = 2.0
 

@@ -1,246 +1,274 @@
-"""The awaitable twin of `orchctl/client/client.py`, made from it by `python -m tests.twins`; not to be edited."""
+"""The awaiting client: every call of the blocking one, many at a time.
+
+Calls share a few connections, streams and commands have one each. A call that is cancelled costs nobody else an answer.
+The start of a supervisor is the blocking one, in a thread: it ends in seconds, and is hard enough to get right once.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
-from orchctl import procfs
-from orchctl.client.aio.agents import AsyncAgents
-from orchctl.client.aio.asking import AsyncAsking
+from orchctl.client import caller, ephemeral
+from orchctl.client.aio import streams
 from orchctl.client.aio.connection import AsyncConnection
-from orchctl.client.aio.gathering import AsyncGathering
-from orchctl.client.aio.handle import AsyncSessionHandle
-from orchctl.client.aio.inputs import AsyncInputs
-from orchctl.client.aio.leasing import AsyncLeasing
-from orchctl.client.aio.looking import AsyncLooking
-from orchctl.client.aio.places import AsyncPlaces
-from orchctl.client.aio.supervising import AsyncSupervising
-from orchctl.client.inherited import current_directory, default_shell, soft_limits, start_ticks, umask
-from orchctl.errors import NoSuchSession
-from orchctl.protocol import messages
-from orchctl.session import manager
-from orchctl.session.command import Command, Result
-from orchctl.session.model import KillReport, Session
+from orchctl.client.aio.drive import Awaited, awaiting, awaiting_with
+from orchctl.client.aio.line import Exchange, Line
+from orchctl.client.aio.streams import (
+    AsyncCommandStream,
+    AsyncEventStream,
+    AsyncOutputStream,
+    AsyncSearchStream,
+    AsyncSessionHandle,
+    AsyncSeveralOutputs,
+)
+from orchctl.client.call import opening
+from orchctl.client.caller import Question
+from orchctl.client.calls import output as logs
+from orchctl.client.calls import sessions
+from orchctl.client.calls import wait as waits
+from orchctl.client.connection import ConnectionLost
+from orchctl.client.operations import Operations, auto, constructor
+from orchctl.client.operations import ephemeral as ephemeral_plan
+from orchctl.client.start import NotRunning, connect, reach
+from orchctl.paths import prepare
+from orchctl.protocol import codec
+from orchctl.protocol.messages import Answer, Done, StopSupervisor
 
-if TYPE_CHECKING:
-    from orchctl.client.aio.streams import AsyncCommandStream
-    from orchctl.client.exec import Options
-    from orchctl.client.inherited import Stdin
+IDLE_LIMIT = 4  # connections kept for the next commands
+LOCK_PAUSE_S = 0.02  # the kernel tells nobody that a lock is free
+T = TypeVar("T")
 
 
-class AsyncClient(
-    AsyncAsking, AsyncPlaces, AsyncSupervising, AsyncGathering, AsyncLooking, AsyncInputs, AsyncLeasing, AsyncAgents
-):
+def _usual() -> AsyncClient:
+    return AsyncClient()
+
+
+def _own() -> AsyncClient:
+    return AsyncEphemeralClient()
+
+
+class AsyncClient(Operations, Awaited):
     """A connection that comes back by itself. Use it as a context manager, or close it."""
 
-    async def spawn(
-        self,
-        command: Sequence[str] = (),
-        *,
-        name: str | None = None,
-        managed_by: str | None = None,
-        cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
-        size: tuple[int, int] = (80, 24),
-        pty: bool = True,
-        restart: str = "no",
-        timeout_s: float | None = None,
-        idle_s: float | None = None,
-        bind_pid: int | None = None,
-        labels: Mapping[str, str] | None = None,
-        if_exists: str = "error",
-        remove: bool = False,
-        echo: bool = True,
-        backend: str | None = None,
-        profile: str | None = None,
-        model: str | None = None,
-        permission: str | None = None,
-        resume: str | None = None,
-        prompt: str | None = None,
-        stdin: Stdin | None = None,
-    ) -> AsyncSessionHandle:
-        """Start `command`, or the user's shell, in a terminal of its own, or on pipes.
+    def __init__(
+        self, *, state_dir: str | None = None, autostart: bool = True, say: Callable[[str], None] | None = None
+    ) -> None:
+        super().__init__(state_dir=state_dir, autostart=autostart, say=say)
+        self._lines: list[Line] = []
+        self._opening = asyncio.Lock()
+        self._idle: list[AsyncConnection] = []
+        self._open: set[AsyncConnection] = set()
+        self._starting: asyncio.Future[None] | None = None
+        self._closed = False
 
-        It is ended after `timeout_s`, after `idle_s` without output or input, or when the process `bind_pid` ends.
-        `if_exists` says what to do when a live session has the name: `error`, `reuse` it if it runs the same
-        command in the same directory, or `skip`, which gives that one whatever it runs. With `echo` false its
-        terminal does not show what is typed, from the start.
+    async def __aenter__(self) -> Self:
+        return self
 
-        `stdin` hands bytes, a file or a descriptor over, with its end; a shell takes it for a script, another run
-        reads /dev/null. `open` leaves the input to `send`, as on a terminal; `null` is /dev/null, the default on pipes.
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
-        With the `backend` of a harness, or a `profile`, it is a conversation with an agent, begun or to `resume`;
-        `permission` says what is done when the agent asks for one: `ask`, `allow` or `deny`.
-        """
-        import uuid
+    async def close(self) -> None:
+        """Hang up, also under calls and streams that other tasks wait for. Sessions go on."""
+        self._closed = True
+        self._hang_up()
+        if self._starting is not None and not self._starting.done():
+            await asyncio.wait([self._starting])
 
-        from orchctl.client.inherited import stdin_of
+    session = awaiting_with(AsyncSessionHandle._of, sessions.session)
+    spawn = awaiting_with(AsyncSessionHandle._of, sessions.spawn)
+    run = opening(AsyncCommandStream._of, waits.run)
+    output = opening(AsyncOutputStream._of, logs.output)
+    outputs = awaiting_with(AsyncSeveralOutputs._of, logs.outputs)
+    events = opening(AsyncEventStream._of, logs.events)
+    search = awaiting_with(AsyncSearchStream._of, logs.search)
 
-        agent = backend not in (None, "pty", "pipe") or profile is not None
-        chosen = backend or ("" if agent else "pty" if pty else "pipe")
-        bind_pid = self._bound(bind_pid)
-        asked = messages.SpawnSession(
-            session_id=str(uuid.uuid4()),
-            command=tuple(command) or (("agent",) if agent else (default_shell(self.root),)),
-            cwd=os.path.abspath(cwd) if cwd else current_directory(),
-            env=self._environment(),
-            given=dict(env or {}),
-            name=name,
-            managed_by=manager.resolve(managed_by, self._own_manager),
-            cols=size[0],
-            rows=size[1],
-            backend=chosen,
-            restart=restart,
-            timeout_s=timeout_s,
-            idle_s=idle_s,
-            bind_pid=bind_pid,
-            bind_ticks=start_ticks(bind_pid) if bind_pid is not None else 0,
-            umask=umask(),
-            limits=soft_limits(),
-            labels=dict(labels or {}),
-            if_exists=if_exists,
-            remove=remove,
-            standing=procfs.security_context(),
-            echo=echo,
-            profile=profile,
-            model=model,
-            permission=permission,
-            resume=resume,
-            prompt=prompt,
-        )
-        with stdin_of(stdin, pipes=chosen == "pipe") as (word, descriptor):
-            asked = replace(asked, stdin=word)
-            needs = "" if descriptor is None else "stdin"
-            told = await self._ask(asked, messages.OneSession, needs=needs, descriptor=descriptor)
-        return AsyncSessionHandle(
-            self, told.session, is_new=told.session.id == asked.session_id, warnings=told.warnings
-        )
+    auto = constructor(auto, _own, _usual)
+    ephemeral = constructor(ephemeral_plan, _own, _usual)
 
-    async def session(self, text: str) -> AsyncSessionHandle:
-        """A session that is there, by id, name, prefix or `@last`."""
-        return AsyncSessionHandle(self, await self.info(text))
+    # the steps of calls
 
-    async def exec(
-        self,
-        session: str,
-        command: str | Sequence[str],
-        *,
-        stdin: bytes | None = None,
-        tty_stdin: bool = False,
-        env: Mapping[str, str] | None = None,
-        cwd: str | None = None,
-        pipe: bool = False,
-        raw: bool = False,
-        record: bool = True,
-        detach: bool = False,
-        timeout_s: float | None = None,
-        kill_after_s: float = 2.0,
-        wait_prompt_s: float | None = None,
-        viewer: str = "",
-        lease_wait_s: float = 0.0,
-        max_output: int | None = None,
-        once: str | None = None,
-        wait_input: bool = True,
-    ) -> Result:
-        """Run shell text, or words that arrive unchanged, in a session's live shell; back when it ended.
+    async def _find(self) -> bool:
+        if not self._lines:  # else, busy or not, one shows that there is a supervisor
+            try:
+                self._share(await self._greeted(connect(self.root)))
+            except NotRunning:
+                return False
+            except ConnectionLost:
+                pass  # it is just being replaced
+        return True
 
-        To an agent it is a prompt, said once for each `once`; back when its turn ended, or, unless `wait_input`, when
-        it waits for a human.
-        """
-        from orchctl.client.aio.streams import collect
-        from orchctl.client.exec import Options
+    async def _exchange(self, question: Question) -> Sequence[Answer]:
+        try:
+            return await (self._answers(question) if question.descriptor is None else self._hand_over(question))
+        except ConnectionLost:
+            self._drop_idle()
+            raise
 
-        options = Options(
-            stdin=stdin,
-            tty_stdin=tty_stdin,
-            env=env or {},
-            cwd=cwd,
-            pipe=pipe,
-            raw=raw,
-            record=record,
-            detach=detach,
-            timeout_s=timeout_s,
-            kill_after_s=kill_after_s,
-            wait_prompt_s=wait_prompt_s,
-            viewer=viewer,
-            lease_wait_s=lease_wait_s,
-            once=once,
-            wait_input=wait_input,
-        )
-        return await collect(self.run(session, command, options), limit_bytes=max_output)
+    async def _answers(self, question: Question) -> Sequence[Answer]:
+        try:
+            with Exchange(await self._line()) as exchange:
+                codec.require(exchange.hello, question.needs)
+                number = exchange.begin(question.request)
+                answers = [await exchange.answer_to(number)]
+                while question.pages and getattr(answers[-1], "more", False):
+                    answers.append(await exchange.answer_to(number))
+                return answers
+        finally:
+            for line in [line for line in self._lines if line.idle][1:]:
+                line.close()  # there were more calls than one line takes
 
-    def run(self, session: str, command: str | Sequence[str], options: Options) -> AsyncCommandStream:
-        """The same as a stream: iterate for the output as it comes."""
-        from orchctl.client.aio.streams import AsyncCommandStream
+    async def _hand_over(self, question: Question) -> Sequence[Answer]:
+        """Ask with a descriptor, on a connection of its own."""
+        connection = await self._lend()
+        try:
+            codec.require(connection.hello, question.needs)
+            number = await connection.begin(question.request, question.descriptor)
+            answer = await connection.answer_to(number)
+        except BaseException:
+            connection.close()
+            raise
+        self._take_back(connection)
+        return [answer]
 
-        return AsyncCommandStream(session, command, options, self._own_manager, self._lend_where_some, self._take_back)
+    async def _end(self, request: StopSupervisor, start: bool) -> None:
+        connection = await self._reached(start=start)
+        try:
+            caller.expect(await connection.ask(request), Done)
+            await connection.wait_for_end()
+        except ConnectionLost:
+            self._hang_up()
+            raise
+        finally:
+            connection.close()
+        self._drop_idle()
+        await self._gone()
 
-    async def detach(self, session: str, exec_id: str) -> None:
-        """Let a command go on without anybody waiting for it."""
-        asked = messages.DetachCommand(session=session, exec_id=exec_id, own_manager=self._own_manager)
-        await self._ask(asked, messages.Done)
+    async def _gone(self) -> None:
+        """Until neither supervisor nor zygote lives: they hold the lifetime lock to the last."""
+        fd = os.open(self.root.lifetime_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while not _locks(fd):
+                await asyncio.sleep(LOCK_PAUSE_S)
+        finally:
+            os.close(fd)
 
-    async def interrupt_command(self, session: str, exec_id: str, *, detach: bool = False) -> str:
-        """Take a command out of the queue (`withdrawn`), or, once it has begun, interrupt it (`interrupted`).
+    async def _aside(self, job: Callable[[], T]) -> T:
+        return await asyncio.to_thread(job)
 
-        With `detach` a command that has begun goes on without anybody waiting for it (`detached`). One that has ended
-        is `over`. The interrupt reaches no other command.
-        """
-        asked = messages.InterruptCommand(
-            session=session, exec_id=exec_id, own_manager=self._own_manager, detach=detach
-        )
-        return (await self._ask(asked, messages.CommandInterrupted)).outcome
+    async def _work(self, action: str, asked: Mapping[str, Any]) -> Any:
+        return await streams.answer(action, asked)
 
-    async def history(self, session: str) -> Sequence[Command]:
-        """The commands run in a session's shell, oldest first."""
-        await self._expect_some(session)
-        asked = messages.GetHistory(session=session, own_manager=self._own_manager)
-        return [one for page in await self._pages(asked, messages.SomeCommands) for one in page.commands]
+    async def _line(self) -> Line:
+        """One with room for another call; it is taken by whoever begins one before it awaits anything."""
+        if line := self._usable():
+            return line
+        async with self._opening:  # many who ask at once do not each make one
+            return self._usable() or self._share(await self._connect())
 
-    async def control(
-        self, session: str, action: str, *, signal: int = 0, size: tuple[int, int] = (0, 0), viewer: str = ""
-    ) -> Session:
-        """`signal`, `resize`, `pause` or `unpause` it; where somebody holds the lease, only its holder resizes."""
-        asked = messages.ControlSession(
-            session=session,
-            own_manager=self._own_manager,
-            action=action,
-            signal=signal,
-            cols=size[0],
-            rows=size[1],
-            viewer=viewer,
-        )
-        return (await self._ask(asked, messages.OneSession)).session
+    def _usable(self) -> Line | None:
+        return next((line for line in self._lines if line.usable), None)
 
-    async def restart(self, session: str, *, grace_s: float = 5.0) -> Session:
-        """Another run of it, after its present one was ended."""
-        found = await self.info(session)
-        asked = messages.RestartSession(
-            session=found.id, run=found.run, env=self._environment(), own_manager=self._own_manager, grace_s=grace_s
-        )
-        return (await self._ask(asked, messages.OneSession)).session
+    def _share(self, connection: AsyncConnection) -> Line:
+        line = Line(connection, self._lines.remove)
+        self._lines.append(line)
+        return line
 
-    async def kill(self, *sessions: str, grace_s: float = 5.0, signal: int = 0) -> KillReport:
-        """End sessions, forcibly once the grace period is over; asked for with `signal` first if there is one."""
-        asked = messages.KillSessions(sessions=sessions, own_manager=self._own_manager, grace_s=grace_s, signal=signal)
-        return (await self._ask(asked, messages.Killed)).report
+    async def _connect(self) -> AsyncConnection:
+        connection = await self._reached(start=self._autostart)
+        try:
+            codec.check(connection.hello)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
-    async def kill_by_manager(self, name: str, *, exact: bool = False, grace_s: float = 5.0) -> KillReport:
-        """End every session of a manager and below it."""
-        manager.parse(name)
-        if await self._nothing_there():
-            return KillReport()
-        asked = messages.KillByManager(manager=name, exact=exact, grace_s=grace_s, own_manager=self._own_manager)
-        return (await self._ask(asked, messages.Killed)).report
+    async def _reached(self, *, start: bool) -> AsyncConnection:
+        return await self._greeted(await self._reach() if start else connect(self.root))
 
-    async def _pruned(self, asked: messages.Prune) -> messages.Pruned:
-        return await self._ask(asked, messages.Pruned)
+    async def _reach(self) -> socket.socket:
+        """Started in a task of its own: who asked may be cancelled, and all who ask meanwhile wait for one start."""
+        if self._closed:
+            raise ephemeral.closed()
+        prepare(self.root)
+        try:
+            return connect(self.root)
+        except NotRunning:
+            pass
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.ensure_future(asyncio.to_thread(lambda: reach(self.root).close()))
+            self._starting.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(self._starting)
+        return connect(self.root)
 
-    async def _lend_where_some(self) -> AsyncConnection:
-        """The same for whoever wants a session: where there is none, no supervisor is started to say so."""
-        if await self._nothing_there():
-            raise NoSuchSession("there is no session at all")
-        return await self._lend()
+    async def _greeted(self, connected: socket.socket) -> AsyncConnection:
+        connection = AsyncConnection(connected, self._open.discard)
+        self._open.add(connection)
+        try:
+            if self._closed:
+                raise ephemeral.closed()
+            await connection.greet()
+            self._say(f"supervisor {connection.hello.pid}, version {connection.hello.version}, at {self.root.socket}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    _lend_where_some = awaiting(caller.lend_where_some)
+
+    async def _lend(self) -> AsyncConnection:
+        """A connection for one alone."""
+        return self._idle.pop() if self._idle else await self._connect()
+
+    def _take_back(self, link: AsyncConnection) -> None:
+        """One on which nothing more comes."""
+        if self._closed or len(self._idle) >= IDLE_LIMIT:
+            link.close()
+        else:
+            self._idle.append(link)
+
+    def _hang_up(self) -> None:
+        for line in list(self._lines):
+            line.close()
+        self._idle.clear()
+        for connection in list(self._open):
+            connection.hang_up()
+
+    def _drop_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+
+def _locks(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class AsyncEphemeralClient(AsyncClient):
+    """A client that owns its supervisor. What is forked from its process may use it, but does not end it."""
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        super().__init__(state_dir=ephemeral.make_home())
+
+    async def close(self) -> None:
+        """End every session and the supervisor, and leave nothing behind."""
+        if self._owner == os.getpid() and not self._closed:
+            if self._starting is not None and not self._starting.done():
+                await asyncio.wait([self._starting])  # somebody was cancelled while it started
+            await self.stop_supervisor(kill=True)
+            ephemeral.remove_home(self.root.path)
+        await super().close()
+
+    def _environment(self) -> dict[str, str]:
+        return ephemeral.session_environment(self.root.path)
+
+    def _bound(self, pid: int | None) -> int | None:
+        return self._owner if pid is None else pid  # holds even when nobody is left to end the session

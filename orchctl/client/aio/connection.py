@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from orchctl.client.connection import HELLO_S, ConnectionLost, answer_in, hello_in, our_hello
+from orchctl.client.connection import HELLO_S, ConnectionLost, answer_in, hello_in, numbered, our_hello
 from orchctl.errors import PeerBroke, SupervisorUnreachable
 from orchctl.protocol import codec, frames
 from orchctl.protocol.messages import Answer, Request
@@ -28,6 +28,7 @@ class AsyncConnection:
         self._frames: list[frames.Frame] = []
         self._number = 0
         self._waiting = False
+        self.expires_at: float | None = None  # whoever awaits has a timeout; this is for the blocking one
 
     def close(self) -> None:
         """Hang up; the supervisor forgets what it was asked."""
@@ -79,6 +80,43 @@ class AsyncConnection:
         while (item := answer_in(await self._frame(), number)) is None:
             pass
         return item
+
+    async def receive(self) -> list[tuple[int, Answer | frames.Data]]:
+        """What has come, with the numbers of the requests it belongs to; waits for something to come."""
+        come = [await self._frame(), *self._frames]
+        self._frames.clear()
+        return [numbered(frame) for frame in come]
+
+    @staticmethod
+    async def ready(links: Sequence[AsyncConnection], timeout_s: float | None) -> list[AsyncConnection]:
+        """Those on which something has come; waits for that."""
+        come = [link for link in links if link._frames]
+        if come:
+            return come
+        loop, event = asyncio.get_running_loop(), asyncio.Event()
+
+        def heard(link: AsyncConnection) -> None:
+            come.append(link)
+            event.set()
+
+        waits = {link.fileno(): link for link in links}
+        for fd, link in waits.items():
+            loop.add_reader(fd, heard, link)
+            link._waiting = True
+        try:
+            async with asyncio.timeout(timeout_s):
+                await event.wait()
+        except TimeoutError:
+            pass
+        finally:
+            for fd, link in waits.items():
+                link._waiting = False
+                loop.remove_reader(fd)
+        return list(dict.fromkeys(come))
+
+    def fileno(self) -> int:
+        """To wait for several at once."""
+        return self._socket.fileno()
 
     async def wait_for_end(self) -> None:
         """Until the other end is gone."""

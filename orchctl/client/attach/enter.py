@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from orchctl.client.attach.loop import ENDING, Attachment, Left, Signals
 from orchctl.client.attach.terminal import OwnTerminal
 from orchctl.client.attach.viewer import Viewing
-from orchctl.client.connection import ConnectionLost
+from orchctl.client.call import blocked
+from orchctl.client.caller import Caller
+from orchctl.client.calls import control, output, sessions
+from orchctl.client.connection import Connection, ConnectionLost
 from orchctl.client.inherited import terminal_viewer
+from orchctl.client.streams import OutputStream
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.protocol.messages import ReadOutput
 from orchctl.session.model import Session, State
@@ -22,17 +26,19 @@ from orchctl.terminal import replay as painting
 from orchctl.terminal.keys import Keyboard
 from orchctl.terminal.replay import Replay
 
-if TYPE_CHECKING:
-    from orchctl.client.client import Client
-
 REPLAYED_BYTES = 1 << 18  # without an emulator: more than any screen, and shown in a moment
 
 
-def attach(client: Client, session: str, *, read_only: bool, take: bool, detach_keys: str | None) -> Left:
+Connect = Callable[[], Connection]
+
+
+def attach(
+    client: Caller, connect: Connect, session: str, *, read_only: bool, take: bool, detach_keys: str | None
+) -> Left:
     """Until it is left; the terminal is as before then."""
     leaving = _keys(client, detach_keys)
     with OwnTerminal() as terminal:
-        found = _enterable(client, session)
+        found = _enterable(client, connect, session)
         taking = keys.taking(leaving)
         holder = "" if read_only else _as_holder(client, found)
         said = None if read_only else _fit(client, found, terminal.size, holder)
@@ -51,7 +57,7 @@ def attach(client: Client, session: str, *, read_only: bool, take: bool, detach_
             terminal.enter()
             try:
                 return Attachment(
-                    client._connect,
+                    connect,
                     lambda shown: show(client, found, shown),
                     viewing,
                     terminal,
@@ -62,7 +68,7 @@ def attach(client: Client, session: str, *, read_only: bool, take: bool, detach_
                 terminal.leave()
 
 
-def _keys(client: Client, given: str | None) -> tuple[int, ...]:
+def _keys(client: Caller, given: str | None) -> tuple[int, ...]:
     if given is None:
         from orchctl import config
 
@@ -73,9 +79,9 @@ def _keys(client: Client, given: str | None) -> tuple[int, ...]:
         raise BadInput(str(error), code="bad-keys") from None
 
 
-def _enterable(client: Client, session: str) -> Session:
+def _enterable(client: Caller, connect: Connect, session: str) -> Session:
     """A session that lives, has a terminal, and is not the one we run in."""
-    found = client.info(session)
+    found = blocked(sessions.info(client, session))
     name = found.name or found.id
     if found.state is State.CLOSED:
         raise NoSuchSession(f"session {name} has ended; 'orchctl tail' shows what it wrote", code="session-ended")
@@ -84,32 +90,32 @@ def _enterable(client: Client, session: str) -> Session:
             f"session {name} has no terminal; 'orchctl tail -f' follows it, 'orchctl send' types into it",
             code="no-terminal",
         )
-    _check_not_own(client, found)
+    _check_not_own(client, connect, found)
     return found
 
 
-def _check_not_own(client: Client, session: Session) -> None:
+def _check_not_own(client: Caller, connect: Connect, session: Session) -> None:
     """Before anything is changed: whoever follows a session is told if it is its own."""
     with contextlib.suppress(ConnectionLost):  # then it is told later
-        connection = client._connect()
+        connection = connect()
         try:
             connection.ask(ReadOutput(session=session.id, own_manager=client._own_manager, lines=0, follow=True))
         finally:
             connection.close()
 
 
-def _as_holder(client: Client, session: Session) -> str:
+def _as_holder(client: Caller, session: Session) -> str:
     """The secret under which this terminal has taken the lease, if it has: who enters from it may type."""
     own = terminal_viewer() if session.lease is not None else ""
-    return own if own and client.lease(session.id, viewer=own).yours else ""
+    return own if own and blocked(control.lease(client, session.id, viewer=own)).yours else ""
 
 
-def _fit(client: Client, session: Session, size: tuple[int, int], viewer: str) -> tuple[int, int] | None:
+def _fit(client: Caller, session: Session, size: tuple[int, int], viewer: str) -> tuple[int, int] | None:
     """Give it our terminal's size, unless somebody else types there; the size that it has by then, if it is ours."""
     if (session.cols, session.rows) == size:
         return size
     try:
-        client.control(session.id, "resize", size=size, viewer=viewer)
+        blocked(sessions.control(client, session.id, "resize", size=size, viewer=viewer))
     except OrchctlError as error:
         if error.code != "lease-held":
             raise
@@ -117,11 +123,11 @@ def _fit(client: Client, session: Session, size: tuple[int, int], viewer: str) -
     return size
 
 
-def show(client: Client, session: Session, terminal: OwnTerminal) -> int:
+def show(client: Caller, session: Session, terminal: OwnTerminal) -> int:
     """What the session's terminal shows now; from which byte on the rest follows."""
     rows = terminal.size[1]
     try:
-        made = client._painting(session)
+        made = blocked(output.painting(client, session))
     except OrchctlError:  # no emulator here
         terminal.write(painting.empty(rows))
         return _replay(client, session, terminal)
@@ -129,12 +135,13 @@ def show(client: Client, session: Session, terminal: OwnTerminal) -> int:
     return made.offset
 
 
-def _replay(client: Client, session: Session, terminal: OwnTerminal) -> int:
+def _replay(client: Caller, session: Session, terminal: OwnTerminal) -> int:
     """The end of the log, without what a terminal would answer."""
-    output = client.info(session.id).output
-    start = max(output.first_offset, output.next_offset - REPLAYED_BYTES)
+    kept = blocked(sessions.info(client, session.id)).output
+    start = max(kept.first_offset, kept.next_offset - REPLAYED_BYTES)
     cutter, replay, end = MarkCutter(), Replay(), start
-    stream = client.output(session.id, offset=start, commands=True)
+    log = output.output(client, session.id, offset=start, commands=True)
+    stream = OutputStream(log.request, client._lend_where_some)
     lines = stream.lines = TypedLines(limit=terminal.size[0])
     for piece in stream:
         end = piece.end

@@ -12,8 +12,9 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from orchctl.client.call import blocked
+from orchctl.client.caller import Patience
 from orchctl.client.connection import Connection, ConnectionLost
-from orchctl.client.patience import Patience
 from orchctl.errors import OrchctlError, SupervisorUnreachable
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec, messages
@@ -309,7 +310,7 @@ class Reaching:
                 try:
                     self._made.append(self._connect())
                 except ConnectionLost as error:
-                    patience.spend(error)
+                    blocked(patience.spend(error))
         except OrchctlError as error:
             self._failed = error
         except OSError as error:  # no descriptor, no directory
