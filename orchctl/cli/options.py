@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import click
 
 from orchctl.cli.app import DURATION, labels, parse_duration
-from orchctl.client.inherited import terminal_viewer
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.model import Selection
 
@@ -70,6 +69,12 @@ def _selection(
     return selection_of(words, managers=managers, labels=label, repo=repo, everything=everything)
 
 
+def _own_viewer() -> str:
+    from orchctl.client.inherited import terminal_viewer
+
+    return terminal_viewer()
+
+
 def lease_option(command: F) -> F:
     """`--lease TOKEN`, or what `ORCHCTL_LEASE` says, else whoever works in this terminal."""
     found: F = click.option(
@@ -77,7 +82,7 @@ def lease_option(command: F) -> F:
         "viewer",
         envvar="ORCHCTL_LEASE",
         default="",
-        callback=lambda _, __, given: given or terminal_viewer(),
+        callback=lambda _, __, given: given or _own_viewer(),
         metavar="TOKEN",
         help="What 'lease take' printed; not needed in the terminal it ran in.",
     )(command)

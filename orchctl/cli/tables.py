@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,8 +16,10 @@ from orchctl.cli.output import BAD, STATES, Form, aligned, paint, write_all
 from orchctl.plain import to_plain
 from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session, State
-from orchctl.session.search import Count, Line
 from orchctl.terminal.safe import within_line
+
+if TYPE_CHECKING:
+    from orchctl.session.search import Count, Line
 
 HEAD = ("ID", "NAME", "MANAGER", "STATE", "TIME", "COMMAND")
 SORTS: dict[str, Callable[[Session], tuple[object, ...]]] = {
@@ -145,6 +147,8 @@ class Shown:
 
     def put(self, session: Session, finding: Line | Count) -> bytes:
         """With its end."""
+        from orchctl.session.search import Count
+
         if isinstance(finding, Count):
             return self._front(session, ":") + b"%d\n" % finding.lines
         sign = ":" if finding.matches else "-"

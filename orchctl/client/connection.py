@@ -8,12 +8,16 @@ import select
 import socket
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from orchctl.errors import PeerBroke, SupervisorUnreachable, TimedOut
 from orchctl.protocol import codec
 from orchctl.protocol import frames as framing
-from orchctl.protocol.messages import Answer, Failed, Request
+from orchctl.protocol.messages import Failed
 from orchctl.version import VERSION
+
+if TYPE_CHECKING:
+    from orchctl.protocol.messages import Answer, Request
 
 HELLO_S = 30.0  # one that does not come up is taken back after ten, and its predecessor may start on a busy machine
 

@@ -28,7 +28,9 @@ _DIGITS_LIMIT = 20
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # perhaps half a pair, perhaps after another backslash
 _NOT_A_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # U+DC80 to U+DCFF stand for bytes
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-_KINDS: dict[str, type[Any]] = {message.kind: message for message in get_args(messages.Message)}
+_KINDS: dict[str, type[Any]] = {  # those that most commands get; the others are imported when one of them comes
+    message.kind: message for message in (messages.Done, messages.Failed, messages.OneSession, messages.SomeSessions)
+}
 
 
 def encode(number: int, message: messages.Message) -> bytes:
@@ -63,6 +65,8 @@ def decode(frame: Frame) -> tuple[int, messages.Message]:
     number, kind = data.get("id"), data.get("kind")
     if type(number) is not int or number < 0 or number >= 1 << 32:
         raise PeerBroke("a message without a request number")
+    if isinstance(kind, str) and kind not in _KINDS:
+        _KINDS.update({message.kind: message for message in get_args(messages.Message)})
     if not isinstance(kind, str) or kind not in _KINDS:
         raise UnknownKind(f"unknown verb {kind!r}", number)
     message: messages.Message = from_plain(_KINDS[kind], data)

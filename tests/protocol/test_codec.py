@@ -34,6 +34,13 @@ scalars: dict[Any, st.SearchStrategy[Any]] = {
 }
 
 
+def test_every_message_is_had_by_its_name_and_of_its_own_module() -> None:
+    assert {one.__name__ for one in MESSAGES} == set(messages.__all__) - {"Request", "Answer", "Message"}
+    assert all(getattr(messages, one.__name__) is one for one in MESSAGES)
+    with pytest.raises(AttributeError):
+        _ = messages.Nothing
+
+
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
     """Any value that a field with this type may have."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
