@@ -14,7 +14,7 @@ from pathlib import Path
 TOP = Path(__file__).parent.parent
 PACKAGE = TOP / "orchctl"
 MOST_MODULES = 296
-MOST_IN_CIRCLES = 27
+MOST_IN_CIRCLES = 13
 SMALL_LINES = 50
 MOST_SMALL = 29
 

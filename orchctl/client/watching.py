@@ -6,18 +6,19 @@ expression may take any time it likes.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 
-from orchctl.client.call import Call, Flow, Give
+from orchctl.client.call import Call, Flow, Give, Pieces
 from orchctl.client.caller import Connect
 from orchctl.client.several import Item, Many, Reader
-from orchctl.client.streams import WINDOW_BYTES
-from orchctl.errors import NoSuchSession, OrchctlError, TimedOut
+from orchctl.client.streams import WINDOW_BYTES, OutputReading
+from orchctl.errors import BadInput, NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import Answer, Fired, OneSession, ReadOutput, WaitFor, WaitSession
 from orchctl.session import wait
-from orchctl.session.model import Happened, Session
+from orchctl.session.model import Expected, Happened, Session
 from orchctl.session.stream import Chunk
 from orchctl.terminal.views import RawView, TextView, View
 
@@ -171,3 +172,56 @@ def closings(
             yield Give(item.session)
     finally:
         many.close()
+
+
+class Expecting:
+    """Text as it comes, kept up to a window, until a pattern is in it."""
+
+    def __init__(self, patterns: Sequence[str | bytes]) -> None:
+        if not patterns:
+            raise BadInput("there is no pattern to expect", code="no-pattern")
+        from pexpect.expect import searcher_re  # only whoever expects something needs it
+
+        self._searcher = searcher_re([wait.compile_pattern(_text(one)) for one in patterns])
+        self._text = b""
+        self._dropped = 0
+
+    def feed(self, fresh: bytes) -> Expected | None:
+        """The first match, if there is one by now."""
+        self._text += fresh
+        index = self._searcher.search(self._text, len(fresh))
+        if index >= 0:
+            match = self._searcher.match
+            return Expected(
+                index=index,
+                match=match[0],
+                before=self._text[: match.start()],
+                groups=match.groups(),
+                dropped_bytes=self._dropped,
+            )
+        self._dropped += max(0, len(self._text) - WINDOW_BYTES)
+        self._text = self._text[-WINDOW_BYTES:]
+        return None
+
+
+def expect(stream: OutputReading, patterns: Sequence[str | bytes]) -> Call[Expected]:
+    """The first match in the text of a stream; an error when the session ends without one."""
+    from orchctl.shell.typed_lines import TypedLines
+
+    expecting = Expecting(patterns)
+    stream.lines = TypedLines(silent=True)  # a line of ours is nothing that a program wrote
+    view: View | None = None
+    with contextlib.closing(stream._flow()) as flow:
+        pieces = Pieces(flow)
+        while (piece := (yield from pieces.next())) is not None:
+            if view is None:
+                view = TextView() if stream.session is None or stream.session.backend == "pty" else RawView()
+            if isinstance(piece, Chunk) and (found := expecting.feed(view.feed(stream.shown(piece)))) is not None:
+                return found
+        if view is not None and (found := expecting.feed(view.feed(stream.rest()) + view.end())) is not None:
+            return found
+    raise NoSuchSession("the session ended, and none of the patterns came", code="session-ended")
+
+
+def _text(pattern: str | bytes) -> str:
+    return pattern.decode("utf-8", "surrogateescape") if isinstance(pattern, bytes) else pattern

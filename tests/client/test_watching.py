@@ -7,9 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as some
 
-from orchctl.client.pexpect import Expecting
 from orchctl.client.streams import WINDOW_BYTES
-from orchctl.client.watching import Search
+from orchctl.client.watching import Expecting, Search
 from orchctl.session.model import Expected
 
 

@@ -207,8 +207,8 @@ def expect(
 
     Our last input is that of this client's manager; if it is not known, anybody's.
     """
-    from orchctl.client.pexpect import expect as expect_in
     from orchctl.client.streams import OutputReading
+    from orchctl.client.watching import expect as expect_in
 
     request = messages.ReadOutput(
         session=session, own_manager=caller._own_manager, since_own_input=True, follow=True, commands=True
