@@ -9,8 +9,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from orchctl.agents import opencode
 from orchctl.agents.interface import Opening, Prompt, Reply
-from orchctl.agents.opencode import plugin, records, requests
+from orchctl.agents.opencode import records, requests
 from orchctl.agents.opencode.http import Answer, NoAnswer
 from orchctl.agents.opencode.link import Line, Streams
 from orchctl.agents.opencode.records import message_id, part_id, time_after
@@ -60,7 +61,7 @@ class Asking:
             try:
                 model = await self._model(opening.model, directory)
                 native = opening.native.get("id")
-                marks = {METADATA: self.session, plugin.KEPT: dict(opening.tools_env)}
+                marks = {METADATA: self.session, opencode.KEPT: dict(opening.tools_env)}
                 info = await (self._resumed(native, directory, marks) if native else self._begun(directory, marks))
             except _NotOpened as error:
                 self._line.note(records.NOT_OPENED, session=self.session, code=error.code, message=str(error))
