@@ -11,7 +11,7 @@ import typing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from orchctl.cli import look_shapes as look
+from orchctl.cli import upkeep_shapes as look
 from orchctl.cli import upkeep_shapes as upkeep
 from orchctl.cli.event_shapes import Event
 from orchctl.client.usage import LimitRow
