@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from orchctl.log.event_journal import EventStore
 from orchctl.log.journal import Decoded, Record
-from orchctl.session.tale import Tale, of_command
-from orchctl.session.tale_of_agent import of_conversation
+from orchctl.session.tale import Tale, of_command, of_conversation
 from orchctl.supervisor.change import News
 
 if TYPE_CHECKING:

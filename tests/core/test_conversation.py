@@ -33,7 +33,7 @@ from orchctl.session.happening import (
     Unknown,
     Usage,
 )
-from orchctl.session.tale_of_agent import of_conversation
+from orchctl.session.tale import of_conversation
 
 ASKS = NeedsInput(request="r", need=Need.PERMISSION, title="May I?", choices=(Choice(id="y", label="Yes"),))
 ALL: list[Happening] = [

@@ -21,7 +21,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session import manager, selection
 from orchctl.session.model import Selection
-from orchctl.session.tale_of_agent import of_conversation
+from orchctl.session.tale import of_conversation
 from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import either
