@@ -12,7 +12,7 @@ import tempfile
 
 from orchctl.client.inherited import environment, start_ticks
 from orchctl.errors import NotPermitted, SupervisorUnreachable
-from orchctl.session import layout, owner
+from orchctl.session import layout
 
 
 def make_home() -> str:
@@ -20,7 +20,7 @@ def make_home() -> str:
     try:
         path = tempfile.mkdtemp(prefix="orchctl-")
         with open(f"{path}/{layout.OWNER}", "wb") as file:
-            file.write(owner.encode(owner.Owner(os.getpid(), start_ticks(os.getpid()))))
+            file.write(layout.encode(layout.Owner(os.getpid(), start_ticks(os.getpid()))))
     except OSError as error:
         raise NotPermitted(
             f"cannot make a temporary directory: {error.strerror}; set TMPDIR to one of your own", code="bad-state-dir"

@@ -16,7 +16,7 @@ from orchctl.pair import process, reaper
 from orchctl.pair.daemon_io import Door, bind, own_stdio, roll_log, say
 from orchctl.pair.tree import start_ticks
 from orchctl.pair.zygote import Zygote
-from orchctl.session import layout, owner
+from orchctl.session import layout
 
 # What pidfd_open says of a number that nobody has, or that is by now a thread's of another process: kernels differ
 NO_PROCESS = (errno.ESRCH, errno.EINVAL, errno.ENOENT)
@@ -26,7 +26,7 @@ def clear_up(root: str) -> None:
     """Take the whole directory away, if it names an owner and that has ended."""
     try:
         with open(f"{root}/{layout.OWNER}", "rb") as file:
-            found = owner.decode(file.read(64))
+            found = layout.decode(file.read(64))
     except OSError:
         return
     if found is not None and not _lives(found):
@@ -34,7 +34,7 @@ def clear_up(root: str) -> None:
             _remove(root)
 
 
-def _lives(found: owner.Owner) -> bool:
+def _lives(found: layout.Owner) -> bool:
     """Not if it is a zombie: nobody knows when that is reaped."""
     try:
         pidfd = os.pidfd_open(found.pid)

@@ -1,6 +1,11 @@
-"""The names of a session's files. They are on users' disks and never change."""
+"""What the state directory holds by name, and the file that names the owner of a private one. Pure.
+
+The pair imports this and nothing else of `session`: names that running sessions rely on never change.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 SPEC = "spec.json"  # the intent, written before the fork
 ENVIRONMENT = "env.json"  # apart, because it holds secrets; gone as soon as it is no longer needed
@@ -26,3 +31,24 @@ STDOUT_FILE, STDERR_FILE = "o", "e"  # the same: what it wrote
 def segment(offset: int) -> str:
     """The file that begins with byte `offset`."""
     return f"{OUTPUT}/{offset:020d}.seg"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process by its number and the clock tick at which it started, which together name it for ever."""
+
+    pid: int
+    ticks: int
+
+
+def encode(owner: Owner) -> bytes:
+    """One line."""
+    return b"%d %d\n" % (owner.pid, owner.ticks)
+
+
+def decode(line: bytes) -> Owner | None:
+    """None for anything but a whole line."""
+    words = line.split()
+    if len(words) != 2 or not line.endswith(b"\n") or not all(word.isdigit() and len(word) < 20 for word in words):
+        return None
+    return Owner(int(words[0]), int(words[1]))

@@ -17,7 +17,7 @@ import time
 from orchctl import procfs
 from orchctl.pair.daemon import NO_PROCESS
 from orchctl.paths import Root
-from orchctl.session import environment, layout, owner
+from orchctl.session import environment, layout
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.handlers.control import end_all
 from orchctl.supervisor.server import Server
@@ -115,15 +115,15 @@ async def watch(app: Supervisor) -> None:
     app.stop.set()
 
 
-def _read(root: str) -> owner.Owner | None:
+def _read(root: str) -> layout.Owner | None:
     try:
         with open(f"{root}/{layout.OWNER}", "rb") as file:
-            return owner.decode(file.read(64))
+            return layout.decode(file.read(64))
     except OSError:
         return None
 
 
-async def _end_of(found: owner.Owner) -> None:
+async def _end_of(found: layout.Owner) -> None:
     try:
         pidfd = os.pidfd_open(found.pid)
     except OSError as error:

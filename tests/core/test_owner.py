@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchctl.session.owner import Owner, decode, encode
+from orchctl.session.layout import Owner, decode, encode
 
 NUMBERS = st.integers(0, 10**18)
 

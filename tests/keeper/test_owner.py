@@ -11,7 +11,7 @@ import pytest
 
 from orchctl.pair.daemon import clear_up
 from orchctl.pair.tree import start_ticks
-from orchctl.session import layout, owner
+from orchctl.session import layout
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def thread() -> Iterator[int]:
 def owned_by(folder: Path, pid: int, ticks: int) -> Path:
     root = folder / "state"
     root.mkdir()
-    (root / layout.OWNER).write_bytes(owner.encode(owner.Owner(pid, ticks)))
+    (root / layout.OWNER).write_bytes(layout.encode(layout.Owner(pid, ticks)))
     return root
 
 
