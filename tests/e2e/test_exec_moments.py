@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from orchctl import Client, Result, SessionHandle
+from orchctl.errors import Conflict
 from tests.conformance.kinds import BASH, BUSYBOX, DASH, FISH, KINDS, KSH93, MKSH, ZSH, Kind
 from tests.needs import marks, needs
 from tests.world import World, until
@@ -54,6 +55,11 @@ def _draw_for(home: str, delay_s: float) -> None:
     os.rename(f"{home}/delay.new", f"{home}/delay")
 
 
+def _has_locked_itself_up(kind: Kind, error: Conflict) -> bool:
+    """Busybox leaves an allocation by a jump when it is interrupted there, and waits for its own lock for ever."""
+    return kind is BUSYBOX and error.code == "stuck" and "hangs in a lock of its own" in error.message
+
+
 def _rounds(world: World, kind: Kind, seed: str, rounds: int, one: Round) -> Counter[int | None]:
     """So many rounds in one session; how often there was which exit code."""
     dice = random.Random(seed)
@@ -63,7 +69,13 @@ def _rounds(world: World, kind: Kind, seed: str, rounds: int, one: Round) -> Cou
         shell = _spawn(client, kind, home)
         for turn in range(rounds):
             _draw_for(home, dice.choice(DELAYS))
-            result = one(other, shell, dice)
+            try:
+                result = one(other, shell, dice)
+            except Conflict as error:
+                if not _has_locked_itself_up(kind, error):
+                    raise
+                print(f"{seed}, round {turn}: {error}")
+                break
             shares[result.exit_code] += 1
             said = f"{seed}, round {turn}: {result}"
             assert result.output in BEGINNINGS, said
@@ -118,10 +130,30 @@ def test_an_answer_is_the_commands_own_end_or_tells_that_it_was_cut(
         jobs = [pool.submit(_rounds, world, *words, rounds, one) for words in zip(SESSIONS, seeds, strict=True)]
         shares = sum((job.result() for job in jobs), Counter[int | None]())
     print(f"\n{dict(shares)} of {shares.total()}{run}")
-    assert shares.total() == rounds * len(SESSIONS)
+    assert shares.total() >= rounds * (len(SESSIONS) - 1)
     assert set(shares) <= {3, cut}
     for code in (3, cut):
         assert shares[code] >= shares.total() / 10, shares
+
+
+@pytest.mark.long
+@needs("busybox")
+def test_a_busybox_that_locks_itself_up_is_named(world: World) -> None:
+    """Some of a hundred do, in a loop that allocates; its caller does not wait until it is killed."""
+    locked = 0
+    with world.client() as client:
+        shell = client.spawn(BUSYBOX.command)
+        for _ in range(400):
+            try:
+                done = shell.exec("while :; do :; done", timeout_s=0.1, kill_after_s=60, wait_prompt_s=60)
+                assert (done.exit_code, done.output) == (124, b""), done
+            except Conflict as error:
+                if not _has_locked_itself_up(BUSYBOX, error):
+                    raise
+                locked += 1
+                shell.kill(grace_s=0)
+                shell = client.spawn(BUSYBOX.command)
+    print(f"\n{locked} of 400 locked themselves up")
 
 
 @EACH

@@ -92,6 +92,11 @@ class CommandFollower:
             await self._prompt.play()
         if trail.tries and ending.told is None and await self._prompt.unmarked(running):
             return await self._unmarked(running, execution, output, trail.offset)
+        if ending.told is None and self._prompt.is_locked_up(running):
+            raise Conflict(
+                f"{self._shell.name} hangs in a lock of its own since it was interrupted; the session is not usable",
+                code="stuck",
+            )
         await self._pause(running, ticket, trail.offset)
         return None
 

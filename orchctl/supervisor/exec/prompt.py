@@ -74,6 +74,7 @@ UNEDITED_S = 2.0  # a cancelled command's shell that reads the terminal in line 
 STILL_LOOKS = 8  # without a prompt mark: the shell is seen to read the terminal so many times running
 UNMARKED_LOOK_S = 0.2
 UNMARKED_LOOKS = 4
+LOCKED_LOOKS = 5
 _OTHER_MAPPINGS = termios.OCRNL | termios.ONOCR | termios.ONLRET | termios.TABDLY
 
 
@@ -195,6 +196,16 @@ class Prompt:
         running.still = running.still + 1 if waits else 0
         running.still_offset = running.safe_offset
         return running.still >= UNMARKED_LOOKS
+
+    def is_locked_up(self, running: Running) -> bool:
+        """Whether the shell waits for a lock that nobody can give back, since it was interrupted.
+
+        A shell that jumps out of a signal's handler may take the lock of an allocation along, as busybox does.
+        """
+        pid = self._session.run.pid
+        locked = running.signalled and pid is not None and waits_for_itself(pid) and self._is_open(running)
+        running.locked = running.locked + 1 if locked else 0
+        return running.locked >= LOCKED_LOOKS
 
     async def play(self) -> None:
         """Have answered what the shell asks of its terminal on its way to a prompt."""
@@ -384,6 +395,15 @@ def newline_mapping(seen: dict[str, Any]) -> str:
     modes = seen["output"]
     maps = modes & termios.OPOST and modes & termios.ONLCR and not modes & _OTHER_MAPPINGS
     return "mapped" if maps else "raw"
+
+
+def waits_for_itself(pid: int) -> bool:
+    """Whether a process has one thread, and that sleeps until another one wakes it."""
+    try:
+        with open(f"/proc/{pid}/wchan", encoding="ascii") as file:
+            return file.read().startswith("futex") and len(os.listdir(f"/proc/{pid}/task")) == 1
+    except OSError:
+        return False
 
 
 def ticks() -> int:

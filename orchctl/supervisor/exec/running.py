@@ -210,6 +210,7 @@ class Running:
     look_at: float = 0.0  # when the terminal is to be looked at again
     still_offset: int = -1  # how much had been written at the last look
     still: int = 0  # how many looks running have seen the shell wait for input
+    locked: int = 0  # how many looks running have seen it wait for a lock of its own
     inputs: int = 0  # how many had been sent to the pair when the prompt was looked at
     drawing: bool = False  # its marks tell that the shell draws its prompt
     drawn_at: int | None = None  # where the prompt begins by its marks
