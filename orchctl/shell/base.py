@@ -26,6 +26,7 @@ OWN_PREFIX = re.compile(
     rb"\{ __oc_c[^\n;]*;\} 2>/dev/null;|__oc_c&&:;|\{ \\builtin printf '\\e\]6973;[^\n]*?\} 2>/dev/null;"
 )
 MISSING_FOLDER = 125
+TAB_STOPS = 8
 NEEDS_LAST_WORD = re.compile(r"\$_(?!\w)|\$\{[#!]?_(?!\w)")  # a text that looks at the last word of the one before
 # Words and signs without which a text is complete by itself, whatever it is.
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./ \n;-]*\Z")
@@ -138,6 +139,15 @@ def plainly_complete(text: str) -> bool:
 def always_quoted(word: str) -> str:
     """In single quotes, needed or not: then it is no alias, assignment or reserved word in any Bourne shell."""
     return "'" + word.replace("'", "'\\''") + "'"
+
+
+def start_words(order: Order) -> tuple[str, str]:
+    """What the mark of a command's start says: after it and that of the begin, tab stops are where they were.
+
+    A terminal that makes blanks of tabs counts the letters of marks like any others.
+    """
+    letters = len(f"]6973;{order.nonce};B;{order.exec_id}]6973;{order.nonce};C;{order.exec_id};")
+    return "C", "." * (-letters % TAB_STOPS)
 
 
 def reached(folder: str) -> tuple[str, str]:

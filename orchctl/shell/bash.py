@@ -31,6 +31,7 @@ from orchctl.shell.base import (
     reached,
     restored_pipe,
     set_late,
+    start_words,
     typed_path,
 )
 from orchctl.shell.marks import MOST_STATUSES
@@ -242,7 +243,7 @@ def _once(order: Order) -> str:
 
 def _first(order: Order, *, begin: bool) -> str:
     """Before the text, on its first line: marks, and then everything that a text can see is as it was before."""
-    marks = (_mark(order, "B") if begin else "") + _mark(order, "C")
+    marks = (_mark(order, "B") if begin else "") + _mark(order, *start_words(order))
     return f"{{ {_once(order) if begin else ''}{_PRINT} '{marks}' >>/dev/tty;{_statuses(order)}}} 2>/dev/null;"
 
 

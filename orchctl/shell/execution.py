@@ -103,7 +103,7 @@ class Execution:
         exit_code: Callable[[int], int] = lambda status: status & 255,
         lead_bytes: int = 0,
     ) -> None:
-        self._id = exec_id
+        self._id = exec_id.lower()  # a terminal may change letters
         self._exit_code = exit_code
         self._lead_bytes = lead_bytes  # that the shell draws before the mark in its prompt
         self._prompts = prompts
@@ -116,7 +116,8 @@ class Execution:
 
     def take(self, mark: Mark) -> End | None:
         """What a mark means for this command; marks of others, and replays of old ones, mean nothing."""
-        own = mark.args[:1] == (self._id,)
+        own = "".join(mark.args[:1]).lower() == self._id
+        told = "".join(mark.args[4:5]).lower() == self._id  # a prompt speaks for this command
         if mark.kind == "B" and own and self.began_at is None:
             self.began_at = mark.end
         elif mark.kind == "C" and own and self.output_at is None:
@@ -130,9 +131,9 @@ class Execution:
             if self.began_at is None:
                 self._prompts = _number(mark, 0)
                 self.dropped_at = mark.start - self._lead_bytes
-                self.unheard = self.unheard or mark.args[4:5] == (self._id,)
+                self.unheard = self.unheard or told
                 self.dropped = not self.unheard
-            elif mark.args[3:4] not in ((), ("",)) and mark.args[4:5] in ((), (self._id,)):
+            elif mark.args[3:4] not in ((), ("",)) and (told or not mark.args[4:5]):
                 return self._end(_number(mark, 3), "marks", mark.start - self._lead_bytes)
             else:  # it never came to its own end, so it was cancelled: 0 is no answer then
                 drawn_at = mark.start - self._lead_bytes if self.prompt_at is None else self.prompt_at

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from orchctl.shell import options
-from orchctl.shell.base import MISSING_FOLDER, TAG, Files, Newline, Order, is_login, program
+from orchctl.shell.base import MISSING_FOLDER, TAG, Files, Newline, Order, is_login, program, start_words
 from orchctl.shell.marks import MOST_STATUSES
 
 _KEYWORDS = (
@@ -92,7 +92,7 @@ class Fish:
             "begin",
             *(f"builtin set -lx {name} {quote(value)}" for name, value in order.env.items()),
             *_there(order),
-            _emit(order, "C"),
+            _emit(order, *start_words(order)),
             _restored(order),
             f"builtin source {quote(order.path)}{redirect}",
             "builtin set -g __oc_s $status",

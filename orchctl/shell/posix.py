@@ -30,6 +30,7 @@ from orchctl.shell.base import (
     program,
     reached,
     set_late,
+    start_words,
 )
 
 # A text that has its commands traced; and one whose end mark comes from the wrapper alone, because it would show a line
@@ -130,7 +131,7 @@ class Posix:
         if self.traces_all and complete and ("x" in order.flags or _TRACE.search(order.text)):
             return self._traced(order, run, export)
         tell = self._tell(order, "D", "$__oc_s")
-        wait = f"case ${{__oc_q-}} in '') __oc_s=$__oc_r;{tell};;esac"
+        wait = f"case ${{__oc_q-}} in '') __oc_s=${{__oc_e:-$__oc_r}};{tell};;esac"
         take = f"__oc_r=$?;{{ {wait};}} 2>/dev/null" if self.typed_status else f"{{ __oc_r=$?;{wait};}} 2>/dev/null"
         body = f"{run};{take}"
         if order.cwd is not None:
@@ -141,6 +142,8 @@ class Posix:
             )
         own = f"__oc_e=$__oc_s;{tell};__oc_q=1"
         end = f"{{ __oc_s=$? __oc_u=${{_-}};{own};}} 2>/dev/null"
+        if not (self.traces_all or "x" in order.flags or _TRACE.search(order.text)):
+            end = f"__oc_s=$? __oc_e=$? __oc_u=${{_-}}\n{{ {own};}} 2>/dev/null"  # kept even if no file can be opened
         if self.typed_status:
             end = f"__oc_s=$?;{{ {own};}} 2>/dev/null"
         tail = f"\n{end}\n" if complete else ""
@@ -158,7 +161,7 @@ class Posix:
             missing = f"{self._tell(order, 'D', str(MISSING_FOLDER))};__oc_w= __oc_s={MISSING_FOLDER};{export}{_RETURN}"
             go = f"__oc_w=$PWD __oc_o=${{OLDPWD-}};{self._there(order.cwd)} || {{ {missing};}}\n"
             go += "__oc_d=$PWD;"
-        start = f"/bin/sh -c \"printf '{_mark(order, 'C')}' >/dev/tty;exit $__oc_s\"&&case . in esac;"
+        start = f"/bin/sh -c \"printf '{_mark(order, *start_words(order))}' >/dev/tty;exit $__oc_s\"&&case . in esac;"
         return Files(f"{self._begin(order)}{go}{run}\n", f"{start}{order.text}\ncase $((__oc_e=$?)) in esac\n")
 
     def typed_line(self, folder: str, exec_id: str, *, own_stdin: bool = False) -> str:
@@ -223,7 +226,7 @@ class Posix:
         once = f'case ${{__oc_l-}} in {order.exec_id}) \\return "$__oc_s";;esac;__oc_l={order.exec_id}'
         heal = f"\\. {shlex.quote(f'{order.folder}/heal')}"
         steps = [
-            f'__oc_q= __oc_e=;__oc_c(){{ {self._tell(order, "C")};\\return "$__oc_s";}}',
+            f'__oc_q= __oc_e=;__oc_c(){{ {self._tell(order, *start_words(order))};\\return "$__oc_s";}}',
             f'case ${{__oc_w:+.$PWD}} in ".${{__oc_d-}}") {self._back};;esac',
             f'case ${{PS1-}} in *";{order.nonce};P;"*);;*) {heal};;esac;case . in .);;esac',  # mksh keeps a match
             self._tell(order, "B"),

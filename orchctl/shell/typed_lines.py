@@ -235,7 +235,7 @@ def _states(echo: bytes) -> bytes:
 
 def marks_of(exec_id: str) -> re.Pattern[bytes]:
     """The marks of one command, and that of a prompt which speaks for it."""
-    own = re.escape(exec_id.encode())
+    own = b"(?i:%b)" % re.escape(exec_id.encode())  # a terminal may change letters
     return re.compile(rb"\x1b\]6973;[0-9a-f]{16};(?:[A-OQ-Z];%b[;\x07]|P;[^\x07\x1b]{0,90};%b\x07)" % (own, own))
 
 

@@ -25,6 +25,7 @@ from orchctl.shell.base import (
     reached,
     restored_pipe,
     set_late,
+    start_words,
     typed_path,
 )
 from orchctl.shell.marks import MOST_STATUSES
@@ -122,7 +123,8 @@ class Zsh:
         stopped = "__oc_r == 126 ? 1 : __oc_r" if aborted else "__oc_r"
         status = f"__oc_s=$(( TRY_BLOCK_INTERRUPT > 0 ? 130 : {stopped} ))"
         tell = f"__oc_e=$__oc_s;{_tell(order, 'D', '$__oc_s', '', '', '$__oc_t')};__oc_q=1"
-        end = f'{{ __oc_r=$?;[[ -n "${{__oc_q-}}" ]] || {{ {status};__oc_t="$__oc_s .";{tell};}};}} 2>/dev/null'
+        kept = '[[ -z "${__oc_e-}" ]] || __oc_s=$__oc_e'  # it came to its end, but could not say so
+        end = f'{{ __oc_r=$?;[[ -n "${{__oc_q-}}" ]] || {{ {status};{kept};__oc_t="$__oc_s .";{tell};}};}} 2>/dev/null'
         redirect = f" <{shlex.quote(order.stdin)}" if order.stdin is not None else ""
         if order.apart:
             redirect += f" >>{shlex.quote(order.apart[0])} 2>>{shlex.quote(order.apart[1])}"
@@ -133,8 +135,8 @@ class Zsh:
         source = f"\\. {shlex.quote(order.path)}{redirect}"
         run = f"{before}{unexported}{{ {source}\n}} always {{ {end}\n{after}{back}{undo}\n}}\n"
         seen = f"${{(j: :)pipestatus[@]:0:{MOST_STATUSES + 1}}} ."
-        take = f'__oc_s=$? __oc_u=$_ __oc_n=$((__oc_k+1)) __oc_t="{seen}"'
-        ended = f"{take}\n{{ {tell};}} 2>/dev/null"  # in a group the last word would be forgotten
+        take = f'__oc_s=$? __oc_e=$? __oc_u=$_ __oc_n=$((__oc_k+1)) __oc_t="{seen}"'
+        ended = f"{take};{tell}"  # in a group the last word is forgotten, and all of it if no more files can be opened
         if "x" in order.flags or _TRACES.search(order.text):
             ended = f"{{ {take};{tell};}} 2>/dev/null"
         tail = f"\n{ended}\n" if own else ""
@@ -196,7 +198,7 @@ def _tell(order: Order, kind: str, *args: str) -> str:
     """Make a mark, even if the user has a function named `builtin`."""
     body = ";".join([kind, order.exec_id, *args])
     emit = f"{_EMIT} $'\\e'\"]6973;{order.nonce};{body}\"$'\\a'"
-    return f"{{ ! {_HIDDEN} || (\\unset 'functions[builtin]';{emit});{_HIDDEN} || {emit};}} >>/dev/tty"
+    return f"! {_HIDDEN} || (\\unset 'functions[builtin]';{emit} >>/dev/tty);{_HIDDEN} || {emit} >>/dev/tty"
 
 
 def _begin(order: Order) -> str:
@@ -205,7 +207,7 @@ def _begin(order: Order) -> str:
     once = f'[[ "${{__oc_l-}}" != {order.exec_id} ]] || \\builtin return "$__oc_s";__oc_l={order.exec_id}'
     steps = [
         '[[ "${__oc_n-}" == "$__oc_k" ]] || __oc_u=',  # others were typed since
-        f"__oc_q= __oc_e= __oc_t=;__oc_c() {{ {_tell(order, 'C')};{_GIVE};}}",
+        f"__oc_q= __oc_e= __oc_t=;__oc_c() {{ {_tell(order, *start_words(order))};{_GIVE};}}",
         f"{{ {hook} || \\. {shlex.quote(f'{order.folder}/heal')};}}",
         _tell(order, "B"),
     ]

@@ -70,7 +70,7 @@ def checked(asked: SpawnSession) -> Spec:
         remove=asked.remove,
         echo=asked.echo,
         shell=shell,
-        nonce=secrets.token_hex(8),
+        nonce=f"{secrets.randbelow(10**16):016}",  # digits: a terminal may change letters
         created_at=time.time(),
         stdin="open" if shell is not None else asked.stdin,  # who types at its prompts has its terminal
     )

@@ -344,6 +344,9 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     "It has modes of its own at the prompt, which is when they are looked at.": {
         "newlines are not mapped": "zsh",
     },
+    "It needs more open files to go on, and says so in its own words, or ends.": {
+        "very few open files": "busybox ksh93 mksh",
+    },
     "It needs its standard error to be the terminal.": {
         "standard error goes to a file": "ksh93",
     },

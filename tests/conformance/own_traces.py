@@ -92,7 +92,6 @@ ZSH_JOBS = (
     Case(
         "a job is ended by the number that it was told with",
         (
-            Step("sleep 60 & disown %${(k)jobstates}"),
             Step("sleep 60 &", output=None),
             Step("kill %4; wait %4", 143, None),
         ),

@@ -119,4 +119,11 @@ CASES = (
         "while read x; do echo \"<$x>\"; done <<<$'a\\nb' >f; cat f",
         b"<a>\n<b>\n",
     ),
+    Case(
+        "very few open files",
+        (Step("ulimit -S -n 6; echo ok; sh -c 'exit 3'", 3, b"ok\n"),),
+        after=(),
+        note="a shell that can open no more files may be of no further use",
+        refusable=True,
+    ),
 )

@@ -50,7 +50,22 @@ CASES = (
     ),
     Case(
         "tabs are turned into blanks",
-        (Step("stty tab3 </dev/tty"), Step(r"printf 'a\tb'", output=None), Step("stty tab0 </dev/tty"), _EIGHT),
+        (
+            Step("stty tab3 </dev/tty"),
+            Step(r"printf 'a\tb'", output=b"a       b"),
+            Step(r"printf 'abcd\tb\n'", output=b"abcd    b\n", cwd="/usr"),
+            Step("stty tab0 </dev/tty"),
+            _EIGHT,
+        ),
+    ),
+    Case(
+        "small letters are turned into capitals",
+        (
+            Step("stty olcuc </dev/tty; echo abc", output=b"ABC\n"),
+            Step("echo abc; sh -c 'exit 8'", 8, b"ABC\n"),
+            Step("cat; sh -c 'exit 8'", 8, b"ABC", stdin=b"abc", cwd="/usr"),
+            Step("stty -olcuc </dev/tty; echo abc", output=b"abc\n"),
+        ),
     ),
     one(
         "the setting is put back by the text",

@@ -17,6 +17,9 @@ from tests.world import World
 # rows of the table that are to hold here in every run
 ALWAYS = {
     "a here-document without its end": (DASH, BUSYBOX),
+    "small letters are turned into capitals": (*BOURNE, FISH),
+    "tabs are turned into blanks": (*BOURNE,),
+    "very few open files": (ZSH, DASH, FISH),
     "an ERR trap and a here-document": (ZSH, BUSYBOX, KSH93, MKSH),
     "a function over command, and a variable of its own": (ZSH, MKSH),
     "a function over command, and a directory of its own": (ZSH, MKSH),

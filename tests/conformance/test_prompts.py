@@ -71,7 +71,7 @@ def test_an_end_that_a_command_prints_itself_is_not_believed(shared_world: World
 
 def _forge(world: World, shell: SessionHandle, path: str) -> None:
     """The end mark of the second command that was begun, with a status of 0."""
-    begun = re.compile(rb"\x1b\]6973;([0-9a-f]+);C;([^;\x07]+)\x07")
+    begun = re.compile(rb"\x1b\]6973;([0-9a-f]+);C;([^;\x07]+)[;\x07]")
     until(lambda: len(begun.findall(world.log(shell.id))) > 1)
     nonce, exec_id = begun.findall(world.log(shell.id))[1]
     with open(f"{path}.new", "wb") as file:

@@ -75,7 +75,7 @@ STILL_LOOKS = 8  # without a prompt mark: the shell is seen to read the terminal
 UNMARKED_LOOK_S = 0.2
 UNMARKED_LOOKS = 4
 LOCKED_LOOKS = 5
-_OTHER_MAPPINGS = termios.OCRNL | termios.ONOCR | termios.ONLRET | termios.TABDLY
+_OTHER_MAPPINGS = termios.OCRNL | termios.ONOCR | termios.ONLRET
 
 
 @dataclass(frozen=True, slots=True)
