@@ -8,6 +8,7 @@ collected is the same on every machine.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import glob
@@ -81,6 +82,16 @@ def kernel_tells_ends() -> bool:
         os.close(pidfd)
 
 
+def memory_groups() -> str:
+    """The control group below which others with a limit of memory can be made; nothing where there is none."""
+    with open("/proc/self/cgroup", encoding="utf-8") as file:
+        own = [line.rstrip("\n").split(":", 2) for line in file]
+    found = [f"/sys/fs/cgroup/memory{path}" for _, kind, path in own if "memory" in kind.split(",")]
+    with contextlib.suppress(OSError), open("/sys/fs/cgroup/cgroup.subtree_control", encoding="ascii") as file:
+        found += ["/sys/fs/cgroup"] if "memory" in file.read().split() else []
+    return next((path for path in found if os.access(path, os.W_OK)), "")
+
+
 _AS_ROOT = "run the tests as root"
 NEEDS: dict[str, Need] = {
     **{
@@ -101,6 +112,7 @@ NEEDS: dict[str, Need] = {
     "bash-completion": Need("bash-completion", "apt-get install bash-completion", lambda: os.path.exists(COMPLETION)),
     "root": Need("root", _AS_ROOT, _root),
     "exit-info": Need("a kernel that tells the ends of reaped processes", "use Linux 6.15 or later", kernel_tells_ends),
+    "memory-cgroup": Need("root with a control group for memory", _AS_ROOT, lambda: _root() and bool(memory_groups())),
     "namespaces": Need("root in a system that lets it mount and unshare", _AS_ROOT, _may_unshare),
 }
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.e2e import pair_processes
 from tests.e2e.injection import injected
-from tests.needs import needs
+from tests.needs import memory_groups, needs
 from tests.nobody import NOBODY, nobodys_world
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
@@ -192,3 +192,73 @@ def _processes_of_nobody() -> int:
         with contextlib.suppress(OSError), open(f"/proc/{entry}/status", "rb") as file:
             owners += [int(line.split()[1]) for line in file if line.startswith(b"Uid:")]
     return owners.count(NOBODY)
+
+
+LIMIT_BYTES = 512 << 20  # a tenth of it, by which a program goes first, is more than a supervisor has
+_HOG = """
+import os, sys, time
+while os.fork():
+    time.sleep(0.1)
+held = bytearray(os.urandom(1 << 20)) * 16  # less than a supervisor has
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def memory_group() -> Iterator[str]:
+    """A control group of the test's own; whoever is in it has no more than `LIMIT_BYTES`."""
+    folder = f"{memory_groups()}/orchctl-test-{os.getpid()}"
+    os.mkdir(folder)
+    try:
+        limit = next(name for name in ("memory.max", "memory.limit_in_bytes") if os.path.exists(f"{folder}/{name}"))
+        with open(f"{folder}/{limit}", "w", encoding="ascii") as file:
+            file.write(str(LIMIT_BYTES))
+        yield folder
+    finally:
+        until(lambda: _is_emptied(folder), lambda: f"in {folder}: {_read(f'{folder}/cgroup.procs').split()}")
+        os.rmdir(folder)
+
+
+def _is_emptied(group: str) -> bool:
+    """Nothing but what a failed test left is in it by now."""
+    left = [int(word) for word in _read(f"{group}/cgroup.procs").split()]
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return not left
+
+
+@pytest.mark.long
+@needs("memory-cgroup")
+def test_a_session_that_takes_all_memory_is_ended_and_nothing_of_ours_is(world: World, memory_group: str) -> None:
+    """F37: everything is in one group, and each of the session's processes is smaller than the supervisor."""
+    enter = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
+    words = ["sh", "-c", enter, memory_group, ORCHCTL, "supervisor", "run"]
+    with subprocess.Popen(words, env=world.env, stderr=subprocess.PIPE) as running:
+        try:
+            until(lambda: world.run("supervisor", "status").returncode == 0)
+            quiet = world.ok("spawn", "--no-pty", "--", "sh", "-c", "sleep 1000")
+            before = world.json("supervisor", "status")
+            session = world.ok("spawn", "--", sys.executable, "-c", _HOG)
+            ours = [pair_processes.keeper(world, one) for one in (quiet, session)]
+            until(lambda: _killed_for_memory(memory_group) >= 3, "the memory never ran out")
+            after = world.json("supervisor", "status")
+            assert (after["pid"], after["zygote"]) == (before["pid"], before["zygote"])
+            assert [pair_processes.keeper(world, one) for one in (quiet, session)] == ours
+            world.ok("kill", "--grace", "0s", session)
+        finally:
+            world.end()
+            running.communicate(timeout=DEADLINE_S)
+
+
+def _killed_for_memory(group: str) -> int:
+    for name in ("memory.events", "memory.oom_control"):
+        with contextlib.suppress(OSError):
+            words = [line.split() for line in _read(f"{group}/{name}").splitlines()]
+            return int(dict(words).get("oom_kill", 0))
+    return 0
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="ascii") as file:
+        return file.read()
