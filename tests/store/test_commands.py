@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchctl.log.commands import CommandStore
+from orchctl.log.commands import CommandStore, TypedLog
 from orchctl.session import layout
 
 PROPERTY = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -119,3 +119,10 @@ def test_nobody_else_may_read_commands_or_their_files(store: CommandStore) -> No
 def test_the_journal_looks_as_it_has_always_looked(store: CommandStore) -> None:
     store.append({"type": "begin", "prompts": 3})
     assert journal_of(store).read_bytes() == b'e5621c1a {"type":"begin","prompts":3}\n'
+
+
+def test_a_record_of_a_later_version_is_no_typed_line(store: CommandStore) -> None:
+    typed = TypedLog(os.path.dirname(store.shell), "bash")
+    store.append({"type": "from-the-future", "what": 1})
+    typed.look()
+    assert typed.lines == []
