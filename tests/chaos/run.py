@@ -23,6 +23,7 @@ from tests.clocks import Clocks
 from tests.harness import kits
 from tests.world import DEADLINE_S, World, fresh_world, until
 
+SWEEPS = 3
 AFTER_S = 180.0  # so long after the last fault every life is over
 
 
@@ -87,11 +88,23 @@ def run(
         if stage is None:
             raise
         found = str(error)
+    except BaseException:
+        if stage is not None:
+            _sweep(stage.world)
+        raise
     if found:
         stage.findings.append(Finding("", "end", found))
     landed = Counter(one.fault.kind for one in stage.landed)
     due = least(planned, seconds, kinds)
     return Report(seed, seconds, landed, due, stage.counts, stage.slowest_s, tuple(stage.findings))
+
+
+def _sweep(world: World) -> None:
+    """After an interruption: lives that do not know of it yet may have begun what was just ended."""
+    for _ in range(SWEEPS):
+        time.sleep(1.0)
+        world.clean_up()
+        shutil.rmtree(world.folder, ignore_errors=True)
 
 
 def _play(stage: Stage, planned: list[Fault], seed: int, slots: int) -> None:

@@ -16,7 +16,7 @@ from tests.rawclient import memory_kib
 from tests.world import DEADLINE_S, ORCHCTL, World, until
 
 MB = 1 << 20
-FOLLOWERS, STOPPED = 30, 5
+FOLLOWERS, LONG_FOLLOWERS, STOPPED = 30, 100, 5
 GROWTH_KIB = 5 << 10
 
 _FOLLOW = """
@@ -63,10 +63,10 @@ def _all_are(copies: list[str], size: int) -> bool:
     return all(_size(copy) == size for copy in copies)
 
 
-def test_thirty_followers_get_the_log_and_five_stopped_ones_cost_no_memory(world: World) -> None:
-    total = 10 * MB
+def test_thirty_followers_get_the_log_and_five_stopped_ones_cost_no_memory(world: World, long_form: bool) -> None:
+    total, many = 10 * MB, LONG_FOLLOWERS if long_form else FOLLOWERS
     first, second, third, _ = step_ends(total, seed=30, steps=4)
-    copies = [f"{world.folder}/copy-{number}" for number in range(FOLLOWERS)]
+    copies = [f"{world.folder}/copy-{number}" for number in range(many)]
     with _gate(world) as (gate, fd), contextlib.ExitStack() as stack:
         session = world.ok("spawn", *pour_by_steps(total, seed=30, steps=4, gate=gate, exit_code=3))
         words = [ORCHCTL, "tail", "-f", "-n", "all", "--raw", "--exit-status", session]
@@ -90,7 +90,7 @@ def test_thirty_followers_get_the_log_and_five_stopped_ones_cost_no_memory(world
         for follower in followers[:STOPPED]:
             follower.send_signal(signal.SIGCONT)
         os.write(fd, b".")
-        assert [follower.wait(DEADLINE_S) for follower in followers] == [3] * FOLLOWERS
+        assert [follower.wait(DEADLINE_S) for follower in followers] == [3] * many
     assert world.supervisor() == supervisor
     print(f"memory before {before} KiB, at most {highest} KiB while {STOPPED} followers stood")
     assert highest - before < GROWTH_KIB

@@ -13,7 +13,7 @@ from tests.calls import Calls
 from tests.e2e.test_start import ask_at_once
 from tests.needs import needs
 from tests.nobody import NobodysWorld, nobodys_world
-from tests.world import ORCHCTL, World, processes_of, until
+from tests.world import DEADLINE_S, ORCHCTL, World, processes_of, until
 
 CLIENTS = 16
 
@@ -35,7 +35,7 @@ def test_a_supervisor_that_hangs_before_it_is_ready_is_reported_and_no_second_on
     with open(f"{world.state}/failpoints", "w", encoding="ascii") as file:
         file.write("start=hang")
     for _ in range(2):
-        done = world.run("supervisor", "start")
+        done = world.run("supervisor", "start", timeout=4 * DEADLINE_S)
         assert done.returncode == 8, done
         assert f"{world.state}/supervisor.log".encode() in done.stderr or b"lock" in done.stderr, done
         assert len(_supervisors(world)) == 1
