@@ -81,9 +81,9 @@ def run(
             kit.prepare(world)
             stage = Stage(world, clocks, seconds, say)
             _play(stage, planned, seed, slots)
-            _finish(stage)
             if log:
                 shutil.copy(f"{world.state}/supervisor.log", log)
+            _finish(stage)
     except AssertionError as error:  # something is left of it
         if stage is None:
             raise
