@@ -27,14 +27,32 @@ _ID = re.compile(r"/(?:sessions|going)/([0-9a-f-]{36})")
 
 def test_idle_sessions_wake_nobody(world: World, long_form: bool) -> None:
     sessions, limit_per_s = (300, 20) if long_form else (40, 8)
+    _spawn_many(world, sessions)
     supervisor = world.supervisor()
-    with world.client() as client:
-        for _ in range(sessions):
-            client.spawn(["sleep", "100000"])
     ours = [pid for pid in processes_of(world.folder) if _name(pid) in _OURS or pid == supervisor]
     assert len(ours) == 2 + 2 * sessions
     until(lambda: _wakeups(ours, 1.0) <= limit_per_s)  # what was just written is made safe first
     assert _wakeups(ours, WINDOW_S) / WINDOW_S <= limit_per_s
+
+
+def test_a_kill_of_all_names_no_survivor_and_leaves_none(world: World, long_form: bool) -> None:
+    sessions = 300 if long_form else 10
+    _spawn_many(world, sessions)
+    programs = [int(one["pid"]) for one in world.json("list")]
+    assert len(programs) == sessions
+    assert world.ok("kill", "--all", timeout=5 * DEADLINE_S) == str(sessions)
+    assert [pid for pid in programs if os.path.exists(f"/proc/{pid}")] == []
+    assert world.ok("list", "-q") == ""
+
+
+def _spawn_many(world: World, count: int) -> None:
+    """More than one manager may have by default."""
+    os.makedirs(world.state, mode=0o700)
+    with open(f"{world.state}/config.toml", "w", encoding="ascii") as file:
+        file.write(f"[limits]\nsessions = {count}\n")
+    with world.client() as client:
+        for _ in range(count):
+            client.spawn(["sleep", "100000"])
 
 
 def _name(pid: int) -> str:
