@@ -106,7 +106,7 @@ def _connect_to_stranded(root: Root) -> socket.socket | None:
     Beside it none may be started. One that is about to end lets go of its lock instead.
     """
     until = time.monotonic() + STRANDED_S
-    while (locked := _is_locked(root.lifetime_lock)) or (locked is None and _supervisor_of(root) is not None):
+    while (locked := _is_locked(root.lifetime_lock)) or (locked is None and supervisor_of(root) is not None):
         with suppress(NotRunning):
             return _connect(root)
         if time.monotonic() < until:
@@ -114,7 +114,7 @@ def _connect_to_stranded(root: Root) -> socket.socket | None:
         elif locked:  # nobody starts a second one while it is
             break
         else:
-            pid = _supervisor_of(root)
+            pid = supervisor_of(root)
             raise SupervisorUnreachable(
                 f"the directory {root.path} was deleted while supervisor {pid} was using it, and its sessions may "
                 f"still run; 'orchctl doctor' tells more, and 'kill {pid}' ends it, but not its sessions",
@@ -138,7 +138,7 @@ def _is_locked(path: str) -> bool | None:
     return False
 
 
-def _supervisor_of(root: Root) -> int | None:
+def supervisor_of(root: Root) -> int | None:
     """The supervisor that was started for this directory, as its command line tells."""
     words = os.fsencode(f"\0orchctl.supervisor\0{root.path}\0")
     for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):

@@ -105,6 +105,7 @@ def test_beside_a_supervisor_that_does_not_come_back_none_is_started(world: Worl
         error = json.loads(refused.stderr)
         assert (refused.returncode, error["code"]) == (8, "state-dir-deleted")
         assert f"kill {supervisor}" in error["message"]
+        assert f"supervisor {supervisor} runs, but" in world.run("doctor").stdout.decode()
         assert processes.supervisors(world) == [supervisor]
     finally:
         os.kill(supervisor, signal.SIGCONT)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from orchctl import procfs
 from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
+from orchctl.client.start import supervisor_of
 from orchctl.errors import OrchctlError, PeerBroke
 from orchctl.paths import Root, socket_address
 from orchctl.protocol import codec, messages
@@ -29,7 +30,10 @@ _PEER = struct.Struct("3i")
 def check_supervisor(case: Case) -> Iterator[Finding]:
     """Connect and greet; never start one."""
     root = case.root
-    if root is None or not os.path.isdir(root.path):
+    if root is None:
+        return
+    if not os.path.isdir(root.path):
+        yield from _stranded(root)
         return
     try:
         there = os.lstat(root.socket)
@@ -146,6 +150,13 @@ def _silent(root: Root, peer: int) -> Iterator[Finding]:
         yield problem(NAME, what, command("kill", "-KILL", str(known[0])))
 
 
+def _stranded(root: Root) -> Iterator[Finding]:
+    """One whose directory was deleted makes it anew within seconds, unless it is stopped or may not."""
+    if not os.path.exists(root.lifetime_lock) and (pid := supervisor_of(root)) is not None:
+        what = f"supervisor {pid} runs, but {root.path} was deleted under it: its sessions run on, and none can start"
+        yield problem(NAME, what, _kill([pid]))
+
+
 def _nobody(root: Root, *, stale: bool) -> Iterator[Finding]:
     if _held(root.lifetime_lock):
         time.sleep(AGAIN_S)
@@ -153,6 +164,8 @@ def _nobody(root: Root, *, stale: bool) -> Iterator[Finding]:
         pids = _holders(root.lifetime_lock)
         what = f"nobody listens, but {root.lifetime_lock} is held{_by(pids)}: none can start"
         yield problem(NAME, what, _kill(pids))
+    elif stranded := list(_stranded(root)):
+        yield from stranded
     elif stale:
         yield note(
             NAME, "none runs; a dead one's socket is left, and goes with the next start", "orchctl supervisor start"
