@@ -7,6 +7,7 @@ happens then.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -327,7 +328,8 @@ class Talk:
         """Say that it goes on later, or does again."""
         if self.session.pair.stalled != why:
             self.session.pair.stalled = why
-            self.session.look()
+            with contextlib.suppress(OSError):  # without descriptors; upkeep looks again
+                self.session.look()
 
     def _tell(self) -> None:
         self.active_at = boot_s()
