@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from orchctl.errors import NotPermitted, SupervisorUnreachable
 from orchctl.paths import Root, check, prepare, socket_address
@@ -193,6 +194,13 @@ def not_running(root: Root, *, degraded: str | None = None) -> SupervisorStatus:
     return SupervisorStatus(
         running=False, socket=root.socket, state_dir=root.path, config=root.config_if_known, degraded=degraded
     )
+
+
+def with_config(status: SupervisorStatus) -> SupervisorStatus:
+    """Those of versions before config-path do not say where their settings are: always in the state directory."""
+    if status.config is not None or any(problem.startswith("config-path: ") for problem in status.problems):
+        return status
+    return replace(status, config=f"{status.state_dir}/config.toml")
 
 
 def wait_until_gone(root: Root) -> None:

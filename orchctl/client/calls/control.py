@@ -205,7 +205,7 @@ def status(caller: Caller) -> Call[SupervisorStatus]:
 
 def start_supervisor(caller: Caller) -> Call[SupervisorStatus]:
     """Start it if there is none."""
-    return (yield from ask(caller, messages.GetStatus(), messages.Status)).status
+    return start.with_config((yield from ask(caller, messages.GetStatus(), messages.Status)).status)
 
 
 def stop_supervisor(caller: Caller, *, kill: bool = False, leave: bool = False) -> Call[bool]:
