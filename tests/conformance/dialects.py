@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from tests.conformance.kinds import BASH, BUSYBOX, DASH, KSH93, MKSH, Kind
+from tests.conformance.kinds import BASH, BUSYBOX, DASH, KSH93, MKSH, ZSH, Kind
 
 Texts = st.SearchStrategy[str]
 Scripts = st.SearchStrategy[list[str]]
@@ -36,6 +36,13 @@ class Dialect:
     own: tuple[bytes, ...] = ()
     examples: tuple[tuple[str, ...], ...] = ()
     env: dict[str, str] = field(default_factory=dict)
+    signals_from: int = 128  # a status of this and N is the end by signal N
+
+    def code(self, status: int) -> int:
+        """What is told of a status that the shell has."""
+        return (
+            status - self.signals_from + 128 if self.signals_from < status <= self.signals_from + 64 else status & 255
+        )
 
 
 def scripts(*more: str, quoted: Texts = words) -> Scripts:
@@ -103,9 +110,9 @@ _BUSYBOX = Dialect(
     plain=("busybox", "ash", "-i"),
     first="PS2=",
     state=f'echo "$?"; echo "${{a-}} ${{b-}} $PWD $-"; {_JOBS}; trap; type f',
-    scripts=scripts(*_EXIT, *_FAILPIPE),
+    scripts=scripts(*_EXIT, *_FAILPIPE, *_ERR),
     own=(_MESSAGES, rb"(?<=ash: )line \d+: "),
-    examples=_EXAMPLES,
+    examples=(*_EXAMPLES, ("trap 'echo E$?' ERR", "cat <<x; false\nin\nx", "! false | true")),
 )
 _KSH93 = Dialect(
     kind=KSH93,
@@ -113,7 +120,8 @@ _KSH93 = Dialect(
     first="PS2=; set +o emacs; set +o vi; set +o multiline",
     state=f'echo "$?"; echo "${{a-}} ${{b-}} $PWD $-"; {_JOBS}; trap; type f',
     scripts=scripts(*_EXIT, *_FAILPIPE, *_ERR),
-    own=(_MESSAGES, rb"(?<=ksh93: )\.: "),
+    signals_from=256,
+    own=(_MESSAGES, rb"(?<=ksh93: )(?:\.: ){1,2}"),
     examples=(*_EXAMPLES, ("trap 'echo E$?' ERR", "cat <<x; false\nin\nx", "! false | true")),
 )
 _MKSH = Dialect(
@@ -125,4 +133,18 @@ _MKSH = Dialect(
     own=(_MESSAGES,),
     examples=(*_EXAMPLES, ("trap 'echo E$?' ERR", "cat <<x; false\nin\nx", "! false | true")),
 )
-DIALECTS = (_BASH, _DASH, _BUSYBOX)
+_ZSH = Dialect(
+    kind=ZSH,
+    plain=("zsh", "-f", "-i", "+Z"),
+    first="setopt prompt_subst; unsetopt prompt_sp prompt_cr; PS2=",
+    state='echo "$? $pipestatus"; echo "${a-} ${b-} $PWD $options[xtrace] $options[nounset] $options[pipefail]";'
+    f" {_JOBS}; trap; whence -w f",
+    scripts=scripts(*_EXIT, *_FAILPIPE, *_ERR),
+    own=(
+        rb"[^\n: ]*/(?:x6973-|[bc])[0-9a-f]{16}:(?:\d+:)?(?: (?=\w))?",
+        rb"(?m)^zsh:(?:\d+:)? ?",
+        rb"(?m)^\+[^\n>]*> ",
+    ),
+    examples=(*_EXAMPLES[:2], ("trap 'echo E$?' ERR", "cat <<x; false\nin\nx", "! false | true")),
+)
+DIALECTS = (_BASH, _DASH, _BUSYBOX, _KSH93, _MKSH, _ZSH)
