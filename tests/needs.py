@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from orchctl.pair import exit_status
+from orchctl.pair import reaper
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "orchctl", "harnesses")
 COMPLETION = "/usr/share/bash-completion/bash_completion"
@@ -77,7 +77,7 @@ def kernel_tells_ends() -> bool:
     with subprocess.Popen(["true"]) as program:
         pidfd = os.pidfd_open(program.pid)
     try:
-        return exit_status.of_reaped(pidfd) == 0
+        return reaper.status_of_reaped(pidfd) == 0
     finally:
         os.close(pidfd)
 

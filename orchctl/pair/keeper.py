@@ -3,7 +3,7 @@ starts a new mover when one dies, and kills the whole tree when asked.
 
 It ends when nothing of the session is left, and that is proven: no child, by the kernel's own word. When a
 keeper is killed, its mover takes its place. It is not the program's parent then: how the program ended comes
-from the zygote, which inherits the program, or from the kernel; see `exit_status.py`.
+from the zygote, which inherits the program, or from the kernel; see `reaper.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import signal
 import socket
 import time
 
-from orchctl.pair import attribution, exec_pipes, exit_status, input_wait, kill, process, tree, wire
+from orchctl.pair import exec_pipes, input_wait, kill, process, reaper, tree, wire
 from orchctl.pair import shared as pair
 from orchctl.pair.kill import Killing, open_process
 from orchctl.pair.shared import Pair
@@ -233,7 +233,7 @@ class Keeper:
             if self._status is None and time.monotonic() < self._ended_at + ORPHAN_S:
                 return
             if self._status is None:  # nobody reaps it
-                self._status = exit_status.of_zombie(self._pair.child, self._pair.ticks)
+                self._status = reaper.status_of_zombie(self._pair.child, self._pair.ticks)
         self._recorded = True
         if self._status is None:
             self._record("lost", offset=offset)
@@ -276,7 +276,7 @@ class Keeper:
         children = [pid for pid in tree.children(os.getpid()) if not tree.is_daemon(pid)]
         if children == [self._mover] and (self._pair.parent or not self._below()):
             self._finishing = True
-            if not self._pair.parent and (suspects := attribution.suspects(self._pair, os.getppid())):
+            if not self._pair.parent and (suspects := kill.suspects(self._pair, os.getppid())):
                 self._record("unproven", pids=suspects)  # our parent is theirs: all of us were the last keeper's
             self._record("empty")  # the mover, which may have to wait for the disk, is all that is known to be left
             self._tell(pair.FINISH)

@@ -16,7 +16,7 @@ from typing import Any
 
 from orchctl.log import journal
 from orchctl.log.journal import Record
-from orchctl.pair import exit_status
+from orchctl.pair import reaper
 from orchctl.pair.daemon_io import bind_again, identity
 from orchctl.pair.input_queue import Inputs
 from orchctl.pair.typed import Typed
@@ -162,12 +162,12 @@ class Pair:
 
     def orphans_status(self) -> int | None:
         """How the program ended whose keeper is gone: by the keeper's word, the zygote's, or the kernel's."""
-        status = exit_status.journalled(self._records(layout.JOURNAL))
+        status = reaper.journalled_status(self._records(layout.JOURNAL))
         if status is None:
             records = self._records(f"../../{layout.ORPHANS}")
             own = [one for one in records if (one.get("pid"), one.get("ticks")) == (self.child, self.ticks)]
             status = int(own[-1]["status"]) if own else None
-        return exit_status.of_reaped(self.pidfd) if status is None else status
+        return reaper.status_of_reaped(self.pidfd) if status is None else status
 
     def _records(self, name: str) -> list[Record]:
         try:
