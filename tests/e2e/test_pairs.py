@@ -211,8 +211,7 @@ def _kill_zygote(world: World) -> None:
     until(lambda: world.json("supervisor", "status")["zygote"] not in (zygote, None))
 
 
-@pytest.mark.parametrize("way", ["exit 42", "kill -TERM $$"])
-@pytest.mark.parametrize("moment_s", [0.0, 0.03, 0.15])
+@pytest.mark.parametrize(("way", "moment_s"), [("exit 42", 0.0), ("exit 42", 0.15), ("kill -TERM $$", 0.03)])
 def test_a_keeper_killed_after_an_exit_that_left_a_child_on_the_terminal_loses_no_status(
     world: World, way: str, moment_s: float
 ) -> None:
