@@ -265,10 +265,10 @@ class _Conversation:
         try:
             if isinstance(frame, frames.Control):
                 codec.check_request(frame.payload)
-            if handler is None:
-                raise PeerBroke(f"{message.kind} is an answer, not a request")
             if self.reserved and not isinstance(message, ALWAYS):
                 raise _too_many()
+            if handler is None:
+                raise PeerBroke(f"{message.kind} is an answer, not a request")
             ranges.check(message)
             await handler(self._app, call, message)
         except OrchctlError as error:

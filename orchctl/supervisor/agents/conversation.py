@@ -206,10 +206,9 @@ class Talk:
             return self.state.prompts[once]
         if self.state.busy:
             raise Conflict("the agent is at work; 'interrupt' ends its turn, 'wait --for turn' waits", code="busy")
-        holder = self._held()
+        holder, self._since = self._held(), boot_s()
         says = self._uptake.prompt(happenings.shortened(text, SHOWN_PROMPT))
         self._note({"type": "prompt", "once": once, "who": who, "prompt": text}, says=says)
-        self._since = boot_s()
         holder.backend.send(self.id, Prompt(text=text, once=once))
         return self.state.prompts[once]
 
