@@ -155,7 +155,7 @@ class CommandFollower:
             return False
         if ending.sure:
             return True
-        if told is not None and told.completion == "prompt" and seen["front"] != seen["child"]:
+        if told is not None and _may_be_by_hand(running, told) and seen["front"] != seen["child"]:
             running.doubted = True  # a prompt's mark is the last thing before the prompt: no program comes after it
         return self._prompt.is_back(running, seen, followed=ending.followed)
 
@@ -261,6 +261,14 @@ def _drawn_at(told: End | None, prompt_at: int | None) -> int | None:
     if told is None or (told.completion == "prompt" and prompt_at is not None):
         return prompt_at
     return told.end
+
+
+def _may_be_by_hand(running: Running, told: End) -> bool:
+    """Whether a command may have made the prompt's mark that told its end; one after an interrupt of ours counts.
+
+    A further interrupt, already on its way, has the shell draw its prompt again, with the programs that this takes.
+    """
+    return told.completion == "prompt" and not (running.signalled and told.exit_code == INTERRUPTED)
 
 
 def _pipestatus(running: Running, end: End) -> tuple[int, ...] | None:

@@ -75,6 +75,7 @@ STILL_LOOKS = 8  # without a prompt mark: the shell is seen to read the terminal
 UNMARKED_LOOK_S = 0.2
 UNMARKED_LOOKS = 4
 LOCKED_LOOKS = 5
+OPEN_LOOKS = 3
 _OTHER_MAPPINGS = termios.OCRNL | termios.ONOCR | termios.ONLRET
 
 
@@ -260,11 +261,10 @@ class Prompt:
     def _is_open(self, running: Running) -> bool:
         """Whether the shell has a file of the command open; most shells read it as they go."""
         pid, name = self._session.run.pid, running.asked.exec_id
-        try:
-            with os.scandir(f"/proc/{pid}/fd") as entries:
+        for _ in range(OPEN_LOOKS):
+            with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
                 return any(os.readlink(entry.path).endswith(name) for entry in entries)
-        except OSError:  # it may be about to close one
-            return True
+        return True  # each time it closed one meanwhile, and that may have been it
 
     async def look(self) -> Place:
         """One look, at the log and at the terminal; what the shell asks of its terminal meanwhile is answered."""
