@@ -14,7 +14,7 @@ from orchctl.log import retention
 from orchctl.protocol.messages import Prune, Pruned
 from orchctl.session import layout
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.archive import SLICE
+from orchctl.supervisor.limits import SLICE
 from orchctl.supervisor.session import SupervisedSession
 
 

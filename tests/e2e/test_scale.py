@@ -16,7 +16,7 @@ import pytest
 from orchctl import Client
 from orchctl.log.retention import EndedStore
 from orchctl.log.session_files import SessionStore
-from orchctl.supervisor.archive import SLICE
+from orchctl.supervisor.limits import SLICE
 from tests.needs import needs
 from tests.world import DEADLINE_S, World, processes_of, until
 
