@@ -23,8 +23,8 @@ from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.sessions import Lives
 from orchctl.supervisor.change import carried_through, guarded
 from orchctl.supervisor.context import House
-from orchctl.supervisor.descriptors import close, copy
 from orchctl.supervisor.limits import Archive, LimitGuard
+from orchctl.supervisor.request import close, copy
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.spawn import checked, salvaged, start_error, with_stdin
 from orchctl.supervisor.zygote import ZygoteLink

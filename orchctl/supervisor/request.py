@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import field
@@ -157,3 +158,32 @@ async def send_range(
         await call.say(messages.StreamGap(first=gap.first, end=gap.end))
         offset = gap.end
     return offset
+
+
+class DescriptorSocket(socket.socket):
+    """A connection to a client; whoever reads it gets the bytes alone."""
+
+    def __init__(self, accepted: socket.socket) -> None:
+        super().__init__(fileno=accepted.detach())
+        self.descriptors: list[int] = []
+
+    def recv(self, bufsize: int, flags: int = 0) -> bytes:
+        """As any socket's."""
+        data, found, _, _ = socket.recv_fds(self, bufsize, 1, flags)
+        if found:
+            close(*self.descriptors)
+            self.descriptors[:] = found
+            os.set_inheritable(found[0], False)
+        return data
+
+
+def copy(descriptor: int | None) -> int | None:
+    """Another of the same, for somebody who closes it."""
+    return None if descriptor is None else os.dup(descriptor)
+
+
+def close(*descriptors: int | None) -> None:
+    """Nobody wants them any more."""
+    for fd in descriptors:
+        if fd is not None:
+            os.close(fd)

@@ -27,9 +27,8 @@ from orchctl.protocol import codec, frames, messages, ranges
 from orchctl.protocol.messages import Message
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import guarded
-from orchctl.supervisor.descriptors import DescriptorSocket, close
 from orchctl.supervisor.handlers import HANDLERS
-from orchctl.supervisor.request import NO_DESCRIPTOR, Call, Flow
+from orchctl.supervisor.request import NO_DESCRIPTOR, Call, DescriptorSocket, Flow, close
 from orchctl.version import VERSION
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,8 @@ from orchctl.session.model import Session
 from orchctl.supervisor import input_wait
 from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.descriptors import close
 from orchctl.supervisor.input_wait import waiting_of, with_waiting
-from orchctl.supervisor.request import Call, pages
+from orchctl.supervisor.request import Call, close, pages
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.usage import environment_of, measure
 
