@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pathlib
 import re
 import secrets
 import shutil
@@ -11,28 +10,8 @@ import socket
 from collections.abc import Mapping
 
 from orchctl.agents.interface import Harness, Host, Launch, Opening, Profile, Server
+from orchctl.agents.opencode.records import variables
 from orchctl.errors import BadInput
-
-CONTENT = "OPENCODE_CONFIG_CONTENT"
-KEPT = "orchctl_env"  # under which a conversation bears what its commands are to see
-_FILE = pathlib.Path(__file__).with_name("tools.js")
-# A conversation is given a minute to begin. Not for commands: the plugin takes these away again.
-_NPM = {"npm_config_fetch_retries": "0", "npm_config_fetch_timeout": "15000"}
-
-
-def variables(env: Mapping[str, str]) -> dict[str, str]:
-    """What is added to a server's environment; nothing where the user's configuration in it is not plain JSON."""
-    npm = {name: value for name, value in _NPM.items() if name not in env}
-    try:
-        config = json.loads(env.get(CONTENT) or "{}")
-    except ValueError:
-        return {}
-    own = config.get("plugin", []) if isinstance(config, dict) else None
-    if not isinstance(own, list):
-        return {}
-    ours = [_FILE.as_uri(), {"hidden": [*npm]}]
-    return {**npm, CONTENT: json.dumps({**config, "plugin": [*own, ours]})}
-
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 RULES = "rules"  # an option: who decides what is asked

@@ -1,13 +1,15 @@
-"""Our own lines in a server's raw log, between its events: what was asked of it, what it answered, what was read. Pure.
+"""Our own lines in a server's raw log, between its events: what was asked of it, what it answered, what was read.
 
 They are there because a new supervisor knows only what is in the log: which prompt a message is, that an interrupt was
-asked for, that pieces were missed. An event of the server has a `type`; a line of ours has `orchctl` instead.
+asked for, that pieces were missed. An event of the server has a `type`; a line of ours has `orchctl` instead. At the
+end: what a server is told about our plugin, which gives commands the variables of their conversation.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import pathlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -78,3 +80,24 @@ def parsed(raw: bytes) -> Mapping[str, Any] | None:
     if isinstance(value, dict) and (isinstance(value.get("type"), str) or isinstance(value.get(KIND), str)):
         return value
     return None
+
+
+CONTENT = "OPENCODE_CONFIG_CONTENT"
+KEPT = "orchctl_env"  # under which a conversation bears what its commands are to see
+_FILE = pathlib.Path(__file__).with_name("tools.js")
+# A conversation is given a minute to begin. Not for commands: the plugin takes these away again.
+_NPM = {"npm_config_fetch_retries": "0", "npm_config_fetch_timeout": "15000"}
+
+
+def variables(env: Mapping[str, str]) -> dict[str, str]:
+    """What is added to a server's environment; nothing where the user's configuration in it is not plain JSON."""
+    npm = {name: value for name, value in _NPM.items() if name not in env}
+    try:
+        config = json.loads(env.get(CONTENT) or "{}")
+    except ValueError:
+        return {}
+    own = config.get("plugin", []) if isinstance(config, dict) else None
+    if not isinstance(own, list):
+        return {}
+    ours = [_FILE.as_uri(), {"hidden": [*npm]}]
+    return {**npm, CONTENT: json.dumps({**config, "plugin": [*own, ours]})}

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from orchctl.agents import opencode
 from orchctl.agents.interface import Opening, Prompt, Reply
 from orchctl.agents.opencode import records, requests
 from orchctl.agents.opencode.http import Answer, NoAnswer
@@ -61,7 +60,7 @@ class Asking:
             try:
                 model = await self._model(opening.model, directory)
                 native = opening.native.get("id")
-                marks = {METADATA: self.session, opencode.KEPT: dict(opening.tools_env)}
+                marks = {METADATA: self.session, records.KEPT: dict(opening.tools_env)}
                 info = await (self._resumed(native, directory, marks) if native else self._begun(directory, marks))
             except _NotOpened as error:
                 self._line.note(records.NOT_OPENED, session=self.session, code=error.code, message=str(error))
