@@ -23,7 +23,7 @@ from tests.clocks import Clocks
 from tests.harness import kits
 from tests.world import DEADLINE_S, World, fresh_world, until
 
-SWEEPS = 3
+SWEEPS = 8  # a second each
 AFTER_S = 180.0  # so long after the last fault every life is over
 
 
@@ -90,6 +90,7 @@ def run(
         found = str(error)
     except BaseException:
         if stage is not None:
+            stage.stopped = True
             _sweep(stage.world)
         raise
     if found:

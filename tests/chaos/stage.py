@@ -53,12 +53,13 @@ class Stage:
         self.slowest_s: dict[str, float] = {}  # by what was asked, without the time that it was held up
         self.clients: dict[int, subprocess.Popen[bytes]] = {}  # processes that may be killed, by slot
         self.waiting: dict[str, tuple[str, float]] = {}  # thread → what it waits for, and since when
+        self.stopped = False  # the run was interrupted: nobody asks for anything any more
         self._lock = threading.Lock()
 
     @property
     def over(self) -> bool:
         """Whether nothing new is to be begun."""
-        return time.monotonic() > self.began_at + self.seconds
+        return self.stopped or time.monotonic() > self.began_at + self.seconds
 
     def folder(self, name: str) -> str:
         """A place for a program's own file, which is none of ours."""
@@ -92,6 +93,8 @@ class Stage:
 
     def ask(self, session: str, what: str, job: Callable[[], T]) -> T:
         """Do a request; an error that no fault excuses, and a late answer, is a finding."""
+        if self.stopped:
+            raise Excused("stopped")
         began_at = time.monotonic()
         name = threading.current_thread().name
         self.waiting[name] = (f"{what} {session}", began_at)
