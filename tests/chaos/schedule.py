@@ -62,13 +62,8 @@ KINDS: dict[str, Kind] = {
 # Kinds after which a promise is known to be broken still, and the row of DEFECTS.md that each waits for: dealt only
 # when they are asked for by name. A kind is switched on by removing its line.
 BROKEN: dict[str, str] = {
-    "kill-zygote": "R5b: a keeper that is killed a second later",
-    "kill-keeper-and-zygote": "R5b",
-    "stop-mover-long": "R7",
     "no-descriptors": "R2",
     "full-disk": "R11",
-    "remove-socket": "R3",
-    "hide-folder": "R2",
 }
 # And the lives that a kind spares for the same reason. A session that was taken over without its spec.json takes no
 # commands and is not started again, also when the file is back.
