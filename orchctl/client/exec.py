@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field
-from typing import Any, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from orchctl.client.call import Call, Pieces, blocked, do, iterated
 from orchctl.client.caller import Caller, Connect, Link
@@ -17,19 +17,20 @@ from orchctl.errors import BadInput, PeerBroke
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import (
-    Answer,
     CommandBegins,
     CommandEnds,
     CommandWaits,
     Done,
     ExecCommand,
     PutSpool,
-    Request,
     StreamGap,
 )
 from orchctl.session.command import Command, CommandWait, Result
 from orchctl.shell.base import OWN_PREFIX
 from orchctl.terminal.views import NewlineView, RawView, View
+
+if TYPE_CHECKING:
+    from orchctl.protocol.messages import Answer, Request
 
 PART_BYTES = 1 << 18
 INLINE_TEXT_BYTES = 1 << 16  # longer text goes ahead in parts; one character may take twelve bytes of a message
@@ -192,7 +193,7 @@ class CommandReading(Reading[tuple[int, bytes]]):
         options = self._options
         text = command if isinstance(command, str) else ""
         argv = () if isinstance(command, str) else tuple(command)
-        parts = list[Request]()
+        parts = list["Request"]()
         size = len(text) + sum(map(len, argv))
         if size > TEXT_LIMIT_BYTES:
             raise BadInput(f"a command of {size} bytes; at most {TEXT_LIMIT_BYTES}", code="too-large")

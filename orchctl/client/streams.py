@@ -22,7 +22,6 @@ from orchctl.errors import BadInput, NoSuchSession, PeerBroke, ProtocolMismatch
 from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import (
     AckOutput,
-    Answer,
     ReadEvents,
     ReadOutput,
     SomeEvents,
@@ -39,6 +38,7 @@ from orchctl.session.stream import Chunk, Cursor, Gap
 from orchctl.terminal.views import TextView
 
 if TYPE_CHECKING:
+    from orchctl.protocol.messages import Answer
     from orchctl.shell.typed_lines import TypedLines
 
 T = TypeVar("T")
@@ -279,6 +279,7 @@ class OutputStream(OutputReading):
     """Iterate for chunks and gaps, each byte once and in order; `session` is as of the newest word."""
 
     def __iter__(self) -> Iterator[Chunk | Gap]:
+        self._closed = False  # one that was closed goes on where it stood
         return iterated(self._flow())
 
     def screen(self) -> Screen:
@@ -335,6 +336,7 @@ class EventStream(EventReading):
     """Iterate for events, each once and in order."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
+        self._closed = False
         return iterated(self._flow())
 
     def close(self) -> None:

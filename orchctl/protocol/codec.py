@@ -28,9 +28,7 @@ _DIGITS_LIMIT = 20
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")  # perhaps half a pair, perhaps after another backslash
 _NOT_A_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # U+DC80 to U+DCFF stand for bytes
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
-_KINDS: dict[str, type[Any]] = {  # those that most commands get; the others are imported when one of them comes
-    message.kind: message for message in (messages.Done, messages.Failed, messages.OneSession, messages.SomeSessions)
-}
+_KINDS: dict[str, type[Any]] = {}  # those that came; subjects are imported when one of their messages comes
 
 
 def encode(number: int, message: messages.Message) -> bytes:
@@ -66,11 +64,17 @@ def decode(frame: Frame) -> tuple[int, messages.Message]:
     if type(number) is not int or number < 0 or number >= 1 << 32:
         raise PeerBroke("a message without a request number")
     if isinstance(kind, str) and kind not in _KINDS:
-        _KINDS.update({message.kind: message for message in get_args(messages.Message)})
+        _learn(kind)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise UnknownKind(f"unknown verb {kind!r}", number)
     message: messages.Message = from_plain(_KINDS[kind], data)
     return number, message
+
+
+def _learn(kind: str) -> None:
+    _KINDS.update({message.kind: message for message in messages.imported()})
+    if kind not in _KINDS:
+        _KINDS.update({message.kind: message for message in get_args(messages.Message)})
 
 
 class UnknownKind(PeerBroke):

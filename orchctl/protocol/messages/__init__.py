@@ -9,7 +9,8 @@ They are in modules by subject, which are imported when one of theirs is first u
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchctl.protocol.messages.agents import GetPending, ListHarnesses, ReplyTo, SomeHarnesses, SomePending
@@ -229,3 +230,9 @@ def __getattr__(name: str) -> object:
     found = getattr(import_module(f"orchctl.protocol.messages.{_HOMES[name]}"), name)
     globals()[name] = found
     return found
+
+
+def imported() -> list[type[Any]]:
+    """The messages of the subjects that were used by now: who asks about one gets answers about it."""
+    homes = {home: sys.modules.get(f"{__name__}.{home}") for home in _NAMES if home != "every"}
+    return [getattr(homes[home], name) for name, home in _HOMES.items() if homes.get(home) is not None]
