@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import time
@@ -31,12 +32,15 @@ class Door:
 def bind(folder: str, name: str, backlog: int) -> socket.socket:
     """A listening socket; from inside its directory, because paths to sockets must be short."""
     os.chdir(folder)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(name)
         listener.listen(backlog)
         listener.setblocking(False)
         return listener
+    except OSError:
+        listener.close()
+        raise
     finally:
         os.chdir("/")
 
@@ -58,6 +62,26 @@ def bind_again(folder: str, name: str, backlog: int) -> socket.socket:
     listener = bind(folder, temporary, backlog)
     os.rename(f"{folder}/{temporary}", f"{folder}/{name}")
     return listener
+
+
+def bind_fresh(folder: str, name: str, backlog: int) -> socket.socket:
+    """A new socket, in the place of one that somebody who was killed has left; refused where somebody listens."""
+    try:
+        return bind(folder, name, backlog)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE or _answers(folder, name):
+            raise
+    return bind_again(folder, name, backlog)
+
+
+def _answers(folder: str, name: str) -> bool:
+    os.chdir(folder)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+            caller.setblocking(False)
+            return caller.connect_ex(name) != errno.ECONNREFUSED
+    finally:
+        os.chdir("/")
 
 
 def say(text: str) -> None:

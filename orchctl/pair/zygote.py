@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from orchctl.log import journal
 from orchctl.pair import degraded, lifecycle, reaper
 from orchctl.pair.connections import received
-from orchctl.pair.daemon_io import Door, bind, own_stdio, say
+from orchctl.pair.daemon_io import Door, bind_fresh, own_stdio, say
 from orchctl.pair.shared import BACKLOG
 from orchctl.session import layout
 
@@ -322,7 +322,7 @@ class Zygote:
         """The session's socket is bound before the fork, so that no supervisor ever sees it half-made."""
         folder = f"{self._root}/sessions/{session}"
         try:
-            listener = bind(folder, layout.SOCKET, BACKLOG)
+            listener = bind_fresh(folder, layout.SOCKET, BACKLOG)
             pid = self._fork(listener)
         except OSError as error:
             self._refuse(folder, error)

@@ -9,7 +9,7 @@ import zlib
 from orchctl.log import journal
 from tests.world import World, until
 
-JOURNALS = ("run.jnl", "lease.jnl", "seals.jnl")  # with one in commands.jnl no supervisor starts: known broken
+JOURNALS = ("run.jnl", "lease.jnl", "seals.jnl", "commands.jnl")
 FUTURE = {"type": "from-the-future", "payload": {"deep": [1, None, "two"]}, "offset": -1}
 
 

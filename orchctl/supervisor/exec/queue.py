@@ -362,6 +362,8 @@ class Commands:
         """The history; and a command that was begun and not ended is gone on with."""
         open_ones: dict[str, dict[str, Any]] = {}
         for record in self.store.read().records:
+            if record["type"] not in ("begin", "end"):  # of a later version
+                continue
             command = from_plain(Command, record["command"])
             self._number = max(self._number, command.number)
             if record["type"] == "begin":
