@@ -13,10 +13,10 @@ from pathlib import Path
 
 TOP = Path(__file__).parent.parent
 PACKAGE = TOP / "orchctl"
-MOST_MODULES = 296
-MOST_IN_CIRCLES = 13
+MOST_MODULES = 260
+MOST_IN_CIRCLES = 15
 SMALL_LINES = 50
-MOST_SMALL = 29
+MOST_SMALL = 20
 
 
 def _modules() -> dict[str, Path]:
