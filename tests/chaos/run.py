@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.agents import kits
 from tests.chaos import oracle, uses
 from tests.chaos.faults import Striker
 from tests.chaos.oracle import Finding
 from tests.chaos.schedule import HELD, SLOTS, Fault, faults, kind_of_slot, least
 from tests.chaos.stage import Stage
 from tests.clocks import Clocks
-from tests.harness import kits
 from tests.world import DEADLINE_S, World, fresh_world, until
 
 SWEEPS = 8  # a second each

@@ -26,28 +26,28 @@ _NUMBER = re.compile(r"(?<![\w+.])(\d{1,3})(?![\w+.]|\s*s\b)")
 # options of commands that do not end by themselves, or need somebody who stays, with the test that uses them
 GO_ON = {
     "list": ({"--watch"}, "tests/cli/test_list.py"),
-    "events": ({"-f", "--follow"}, "tests/e2e/test_events.py"),
-    "lease transfer": ({"--json"}, "tests/e2e/test_leases.py"),
+    "events": ({"-f", "--follow"}, "tests/e2e/log/test_events.py"),
+    "lease transfer": ({"--json"}, "tests/e2e/lease/test_leases.py"),
     "supervisor logs": ({"-f", "--follow"}, "tests/cli/test_supervisor_logs.py"),
 }
-# 4 is a state directory that cannot be used: tests/e2e/test_bad_input.py has every way
+# 4 is a state directory that cannot be used: tests/e2e/client/test_bad_input.py has every way
 # what cannot be brought about by a command line alone, with the test that shows it
 ELSEWHERE = {
-    ("attach", 0): "tests/e2e/test_attach.py",
-    ("attach", 124): "tests/e2e/test_attach.py",
-    ("kill", 1): "tests/e2e/test_escapees.py",
-    ("kill-by-manager", 1): "tests/e2e/test_escapees.py",
-    ("restart", 5): "tests/e2e/test_escapees.py",
+    ("attach", 0): "tests/e2e/attach/test_attach.py",
+    ("attach", 124): "tests/e2e/attach/test_attach.py",
+    ("kill", 1): "tests/e2e/session/test_escapees.py",
+    ("kill-by-manager", 1): "tests/e2e/session/test_escapees.py",
+    ("restart", 5): "tests/e2e/session/test_escapees.py",
     ("spawn", 6): "tests/cli/test_limits.py",
     ("verify", 1): "tests/cli/test_verify.py",
     **{(f"config {name}", 1): "tests/cli/test_config_command.py" for name in ("show", "get", "check")},
-    ("expect", 5): "tests/e2e/test_expect.py",
-    ("screen", 1): "tests/e2e/test_screen.py",
+    ("expect", 5): "tests/e2e/session/test_expect.py",
+    ("screen", 1): "tests/e2e/log/test_screen.py",
     ("limits", 1): "tests/cli/test_limits.py",
     ("doctor", 1): "tests/cli/test_doctor.py",
     ("supervisor logs", 1): "tests/cli/test_supervisor_logs.py",
-    ("supervisor status", 1): "tests/e2e/test_start.py",
-    ("supervisor restart", 1): "tests/e2e/test_restart.py",
+    ("supervisor status", 1): "tests/e2e/lifecycle/test_start.py",
+    ("supervisor restart", 1): "tests/e2e/lifecycle/test_restart.py",
 }
 
 

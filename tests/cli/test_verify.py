@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.built import MIDDLE, ONE, OTHER, Built, ended
+from tests.log.built import MIDDLE, ONE, OTHER, Built, ended
 from tests.world import World
 
 NEAR = "11111111-2222-4222-8222-222222222222"  # begins as ONE does

@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
+from tests.agents.acp import kits as acp
+from tests.agents.claude import kit as claude
+from tests.agents.kits import Kit, codex, codex_program
+from tests.agents.opencode import kit as opencode
+from tests.agents.opencode.hosting import program as opencode_program
 from tests.golden.place import BASE, HOME, WORK, Place
 from tests.golden.terminals import MANAGER
-from tests.harness.acp import kits as acp
-from tests.harness.claude import kit as claude
-from tests.harness.kits import Kit, codex, codex_program
-from tests.harness.opencode import kit as opencode
-from tests.harness.opencode.hosting import program as opencode_program
 
 AGENT = "agent"  # of the Agent Client Protocol, without a model: it can complain
 

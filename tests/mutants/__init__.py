@@ -7,7 +7,7 @@ A mutant is a file `SUBJECT-WHAT.patch`:
 
     The epoch of a grant is that of the grant before it.
 
-    Test: tests/core/test_lease.py::test_each_grant_has_a_new_epoch
+    Test: tests/session/test_lease.py::test_each_grant_has_a_new_epoch
 
     diff --git a/orchctl/session/lease.py b/orchctl/session/lease.py
     ...

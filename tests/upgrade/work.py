@@ -15,9 +15,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from tests.agents.kits import HERE, scripted
+from tests.agents.stage import pair_of
 from tests.attached import BEGIN, DETACH, Person
-from tests.harness.kits import HERE, scripted
-from tests.harness.stage import pair_of
 from tests.upgrade.installation import UpgradedWorld
 from tests.upgrade.readings import numbered
 from tests.world import DEADLINE_S, _read, until

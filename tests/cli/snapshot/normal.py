@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from orchctl.version import VERSION
-from tests.harness import kits
+from tests.agents import kits
 from tests.world import World
 
 SCRIPTS = sorted((Path(__file__).parents[3] / "completions").iterdir())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.harness import kits
+from tests.agents import kits
 from tests.world import World, fresh_world, until
 
 FIXED = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb", "SHELL": "/bin/bash"}
