@@ -9,8 +9,6 @@ edited in the lists that it is written from, and is of no other use afterwards.
 from __future__ import annotations
 
 import os
-import re
-import tomllib
 from collections.abc import Callable
 
 import tomlkit
@@ -19,6 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, InlineTable, Item, Key, Table
 
 from orchctl import config
+from orchctl.config import toml_text
 from orchctl.config.table import Path, Setting, dotted
 from orchctl.errors import BadInput
 from orchctl.paths import locked, make_folder, write_whole
@@ -42,7 +41,7 @@ def put(text: str, setting: Setting, value: str) -> str:
         before = text if not text or text.endswith("\n") else f"{text}\n"
         return before + ("\n" if text else "") + f"[{dotted(table)}]\n{dotted((name,))} = {value}\n"
     elif isinstance(tables[-1][2], AoT):
-        line = locate(text)[table]
+        line = toml_text.locate(text)[table]
         message = f"config.toml line {line}: [[{dotted(table)}]] is a list of tables; nothing was changed"
         raise BadInput(message, code="bad-config")
     else:
@@ -172,53 +171,3 @@ def _end_line(item: Item) -> None:
     while isinstance(item, Table):
         item = item.value.body[_end(item.value.body) - 1][1]
     item.trivia.trail = item.trivia.trail or "\n"
-
-
-_TOKEN = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}'
-    r"|'''.*?'{3,5}"
-    r'|"(?:[^"\\\n]|\\.)*"'
-    r"|'[^'\n]*'"
-    r"|#[^\n]*|[\[\]{}=,.\n]|[^\S\n]+"
-    r"|[^\s\"'#\[\]{}=,.]+",
-    re.DOTALL,
-)
-
-
-def locate(text: str) -> dict[Path, int]:
-    """The line, from 1, of every key and every table header; of one that is there several times, the first."""
-    lines: dict[Path, int] = {}
-    table: Path = ()  # of the last header
-    path: Path = ()  # of the last key
-    parts: list[str] | None = []  # of the key that is being read; None in a value, and behind a header
-    brackets: list[Path | None] = []  # that are open in a value: the path of an inline table, None for an array
-    following = 1
-    for piece in _TOKEN.findall(text):
-        line, following = following, following + piece.count("\n")
-        if piece[0] == "#" or (piece.isspace() and piece != "\n"):
-            continue
-        if piece == "\n":
-            parts = parts if brackets else []
-        elif piece == "}" or (piece == "]" and brackets):
-            brackets.pop()
-            parts = None
-        elif parts is None:
-            if piece in ("[", "{"):
-                inside = piece == "{" and None not in brackets
-                brackets.append(path if inside else None)
-                parts = [] if inside else None
-            elif piece == "," and brackets and brackets[-1] is not None:
-                parts = []
-        elif piece in ("=", "]"):
-            above = brackets[-1] if brackets else table
-            path = (*(above or ()), *parts) if piece == "=" else tuple(parts)
-            table = path if piece == "]" else table
-            lines.setdefault(path, line)
-            parts = None
-        elif piece not in (".", "["):
-            parts.append(_unquoted(piece))
-    return lines
-
-
-def _unquoted(key: str) -> str:
-    return str(tomllib.loads(f"key = {key}")["key"]) if key[0] in "\"'" else key
