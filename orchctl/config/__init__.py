@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import Any
 
-from orchctl.config import profiles, toml_text
+from orchctl.config import profiles, table
 from orchctl.config.table import (
     LARGEST_RING,
     PER_MANAGER,
@@ -144,7 +144,7 @@ def read_text(data: bytes) -> Found:
         return _bad(_not_toml(str(error), text))
     except (ValueError, RecursionError) as error:  # a number that is too long, tables that are too deep
         return _bad(Problem(message=f"it cannot be read: {error}"))
-    return parse(values, toml_text.locate(text))
+    return parse(values, table.locate(text))
 
 
 def parse(data: dict[str, Any], lines: dict[Path, int] | None = None) -> Found:

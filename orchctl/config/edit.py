@@ -17,7 +17,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, InlineTable, Item, Key, Table
 
 from orchctl import config
-from orchctl.config import toml_text
+from orchctl.config import table as toml_text
 from orchctl.config.table import Path, Setting, dotted
 from orchctl.errors import BadInput
 from orchctl.paths import locked, make_folder, write_whole

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.config.toml_text import locate
+from orchctl.config.table import locate
 
 TEXT = '''# first
 a = 1 # one
