@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from orchctl.client.call import Call, Flow, Give, Pieces, blocked, do, iterated
 from orchctl.client.caller import Caller, Connect, Link, Patience
 from orchctl.client.connection import ConnectionLost
-from orchctl.client.workers import Worker
-from orchctl.errors import BadInput, Internal, NoSuchSession, PeerBroke, ProtocolMismatch
-from orchctl.plain import to_plain
+from orchctl.errors import BadInput, NoSuchSession, PeerBroke, ProtocolMismatch
 from orchctl.protocol.frames import Data
 from orchctl.protocol.messages import (
     AckOutput,
@@ -34,67 +32,14 @@ from orchctl.protocol.messages import (
     StreamSnapshot,
     StreamTime,
 )
-from orchctl.search.lines import Decoder
 from orchctl.session.model import Session
-from orchctl.session.search import Count, Line, Screen, Search
+from orchctl.session.search import Screen
 from orchctl.session.stream import Chunk, Cursor, Gap
 from orchctl.terminal.views import TextView
 
 if TYPE_CHECKING:
     from orchctl.protocol.messages import Answer
     from orchctl.shell.typed_lines import TypedLines
-
-
-Finding = Line | Count | Gap | str
-
-
-class SearchReading:
-    """What a worker is asked, and what its words mean; touches no process."""
-
-    def __init__(self, asked: Search, sessions: Sequence[Session], sessions_dir: str) -> None:
-        self.sessions = sessions
-        self._decoder = Decoder()
-        self._asked = {
-            "search": to_plain(asked),
-            "sessions_dir": sessions_dir,
-            "sessions": [
-                {"id": one.id, "backend": one.backend, "bytes": one.output.kept_bytes} for one in self.sessions
-            ],
-        }
-
-    @classmethod
-    def _of(cls, _: Caller, searched: tuple[Search, Sequence[Session], str]) -> Self:
-        return cls(*searched)
-
-    def _begin(self) -> None:
-        self._decoder = Decoder()
-
-    def _hear(self, data: bytes) -> list[tuple[Session, Finding]]:
-        return [(self.sessions[number], one) for number, one in self._decoder.feed(data) if one is not None]
-
-    def _check_end(self) -> None:
-        if not self._decoder.ended:
-            raise Internal("the search broke off before its end", code="worker-failed")
-
-
-class SearchStream(SearchReading):
-    """Iterate for sessions and what was found in them, as it is found; text is why a session could not be searched."""
-
-    def __iter__(self) -> Iterator[tuple[Session, Finding]]:
-        for batch in self.batches():
-            yield from batch
-
-    def batches(self) -> Iterator[list[tuple[Session, Finding]]]:
-        """The same, each time all that has come by then."""
-        if not self.sessions:
-            return
-        self._begin()
-        with Worker("search", self._asked) as worker:
-            for data in worker.pieces():
-                if found := self._hear(data):
-                    yield found
-        self._check_end()
-
 
 T = TypeVar("T")
 Event = dict[str, Any]
