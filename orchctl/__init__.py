@@ -74,9 +74,9 @@ if TYPE_CHECKING:
     from orchctl.client.exec import CommandStream, Options
     from orchctl.client.handle import SessionHandle
     from orchctl.client.pexpect import SessionSpawn
-    from orchctl.client.searching import SearchStream
     from orchctl.client.several import Reader, SeveralOutputs
     from orchctl.client.streams import EventStream, OutputStream
+    from orchctl.client.workers import SearchStream
     from orchctl.errors import OrchctlError
     from orchctl.protocol.messages.lease import LeaseState
     from orchctl.protocol.messages.output import Pruned
@@ -131,7 +131,7 @@ _HOMES = {
     "RestartReport": "orchctl.session.model",
     "Result": "orchctl.session.command",
     "Screen": "orchctl.session.search",
-    "SearchStream": "orchctl.client.searching",
+    "SearchStream": "orchctl.client.workers",
     "Selection": "orchctl.session.model",
     "Session": "orchctl.session.model",
     "SessionHandle": "orchctl.client.handle",

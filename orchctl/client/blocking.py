@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from orchctl.client.exec import CommandStream
     from orchctl.client.handle import SessionHandle
     from orchctl.client.pexpect import SessionSpawn
-    from orchctl.client.searching import SearchStream
     from orchctl.client.several import SeveralOutputs
     from orchctl.client.streams import EventStream, OutputStream
+    from orchctl.client.workers import SearchStream
     from orchctl.protocol.messages import Answer, ReadEvents, StopSupervisor
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def _events(client: Client, request: ReadEvents) -> EventStream:
 
 
 def _search(client: Client, searched: logs.Searched) -> SearchStream:
-    from orchctl.client.searching import SearchStream
+    from orchctl.client.workers import SearchStream
 
     return SearchStream._of(client, searched)
 

@@ -1,4 +1,4 @@
-"""A worker process: slow or native work on what is kept, beside the supervisor and never in it."""
+"""The processes that a client starts to read files: searches, screens and checks; and the lines that a search finds."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
+from orchctl.client.caller import Caller
 from orchctl.errors import Internal, from_wire
+from orchctl.plain import to_plain
+from orchctl.search.lines import Decoder
+from orchctl.session.model import Session
+from orchctl.session.search import Count, Line, Search
+from orchctl.session.stream import Gap
 
 READ_BYTES = 1 << 18
 
@@ -100,3 +106,54 @@ def ask_store(action: str, root: str, *words: str) -> Iterator[dict[str, Any]]:
         last = child.stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
     if child.returncode:
         raise Internal(f"reading the store ended with {child.returncode}: {last}", code="store-failed")
+
+
+Finding = Line | Count | Gap | str
+
+
+class SearchReading:
+    """What a worker is asked, and what its words mean; touches no process."""
+
+    def __init__(self, asked: Search, sessions: Sequence[Session], sessions_dir: str) -> None:
+        self.sessions = sessions
+        self._decoder = Decoder()
+        self._asked = {
+            "search": to_plain(asked),
+            "sessions_dir": sessions_dir,
+            "sessions": [
+                {"id": one.id, "backend": one.backend, "bytes": one.output.kept_bytes} for one in self.sessions
+            ],
+        }
+
+    @classmethod
+    def _of(cls, _: Caller, searched: tuple[Search, Sequence[Session], str]) -> Self:
+        return cls(*searched)
+
+    def _begin(self) -> None:
+        self._decoder = Decoder()
+
+    def _hear(self, data: bytes) -> list[tuple[Session, Finding]]:
+        return [(self.sessions[number], one) for number, one in self._decoder.feed(data) if one is not None]
+
+    def _check_end(self) -> None:
+        if not self._decoder.ended:
+            raise Internal("the search broke off before its end", code="worker-failed")
+
+
+class SearchStream(SearchReading):
+    """Iterate for sessions and what was found in them, as it is found; text is why a session could not be searched."""
+
+    def __iter__(self) -> Iterator[tuple[Session, Finding]]:
+        for batch in self.batches():
+            yield from batch
+
+    def batches(self) -> Iterator[list[tuple[Session, Finding]]]:
+        """The same, each time all that has come by then."""
+        if not self.sessions:
+            return
+        self._begin()
+        with Worker("search", self._asked) as worker:
+            for data in worker.pieces():
+                if found := self._hear(data):
+                    yield found
+        self._check_end()

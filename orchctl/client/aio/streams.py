@@ -16,10 +16,9 @@ from orchctl.client import handle
 from orchctl.client.aio.drive import Awaited, awaited, iterated
 from orchctl.client.call import opening
 from orchctl.client.exec import CommandReading
-from orchctl.client.searching import Finding, SearchReading
 from orchctl.client.several import AnyReader, Piece, Several
 from orchctl.client.streams import EventReading, OutputReading, Reading
-from orchctl.client.workers import READ_BYTES, command_line
+from orchctl.client.workers import READ_BYTES, Finding, SearchReading, command_line
 from orchctl.errors import Internal, from_wire
 from orchctl.session.model import Session
 from orchctl.session.search import Screen
