@@ -6,6 +6,7 @@ import os
 import termios
 from typing import Any
 
+from orchctl import procfs
 from orchctl.pair import input_wait
 
 # Of /proc/PID/stat, counted from the state on. The stack lies elsewhere in every program that is started.
@@ -30,7 +31,7 @@ def seen(master: int, child: int) -> dict[str, Any]:
         }
     return {
         "front": front,
-        "name": _name(front),
+        "name": procfs.name(front).strip(),
         "image": _stat(front, _STACK_FIELD),
         "child": child,
         "output": modes[1],
@@ -41,19 +42,8 @@ def seen(master: int, child: int) -> dict[str, Any]:
 
 
 def _stat(pid: int, field: int) -> int:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[field])
-    except (OSError, ValueError, IndexError):
-        return -1
-
-
-def _name(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+    fields = procfs.stat(pid)
+    return int(fields[field]) if len(fields) > field else -1
 
 
 def _cwd(pid: int) -> str | None:

@@ -18,6 +18,7 @@ import os
 import struct
 import time
 
+from orchctl import procfs
 from orchctl.log import journal
 from orchctl.log.journal import Record
 from orchctl.pair import tree
@@ -28,7 +29,7 @@ LIMIT_BYTES = 1 << 20
 _INFO = struct.Struct("=QQ11Ii")  # struct pidfd_info, its first version: the mask first, the wait status last
 _GET_INFO = 3 << 30 | _INFO.size << 16 | 0xFF << 8 | 11
 _EXIT = 1 << 3  # the bit of the mask for the wait status
-_TICKS, _EXIT_CODE = 19, 49  # of /proc/PID/stat, counted from the state on
+_EXIT_CODE = 49  # of /proc/PID/stat, counted from the state on
 
 
 def forget_old(root: str) -> None:
@@ -110,15 +111,11 @@ def status_of_zombie(pid: int, ticks: int) -> int | None:
 
     To those who may not look the kernel shows 0 in its place, so a 0 counts only where the look is allowed.
     """
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            words = file.read().rpartition(b")")[2].split()
-        if words[0] != b"Z" or int(words[_TICKS]) != ticks:
-            return None
-        status = int(words[_EXIT_CODE])
-        if status == 0 and not _may_look(pid):
-            return None
-    except (OSError, IndexError, ValueError):
+    words = procfs.stat(pid)
+    if len(words) <= _EXIT_CODE or words[procfs.STATE] != b"Z" or int(words[procfs.STARTED]) != ticks:
+        return None
+    status = int(words[_EXIT_CODE])
+    if status == 0 and not _may_look(pid):
         return None
     return os.waitstatus_to_exitcode(status)
 

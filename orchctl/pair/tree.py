@@ -11,6 +11,8 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 
+from orchctl import procfs
+
 ZYGOTE = "orchctl-zygote"
 _NAME = f"{ZYGOTE}\n".encode()
 # as it was started, by this version or an older one; what it runs, `exe`, only root can see
@@ -170,11 +172,7 @@ def start_ticks(pid: int) -> int:
 
 def _stat(pid: int) -> list[bytes]:
     """Of /proc/PID/stat, from the state on; nothing of a process that is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            words = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return []
+    words = procfs.stat(pid)
     return words if len(words) > _TICKS else []
 
 

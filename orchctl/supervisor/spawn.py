@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from orchctl import procfs
 from orchctl.agents import registry
 from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError
 from orchctl.log.disk import REAL
@@ -185,15 +186,11 @@ def _program(started: Record) -> dict[str, Any]:
     pid, ticks = started.get("pid"), started.get("ticks")
     if not isinstance(pid, int) or not ticks or tree.start_ticks(pid) != ticks:
         return {}
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read().split(b"\0")[:-1]
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            terminal = int(file.read().rpartition(b")")[2].split()[4])
-        return {
-            "command": [os.fsdecode(word) for word in words],
-            "cwd": os.readlink(f"/proc/{pid}/cwd"),
-            "backend": "pty" if terminal else "pipe",
-        }
-    except (OSError, ValueError, IndexError):
+    words, fields, cwd = procfs.command_line(pid), procfs.stat(pid), procfs.link(f"/proc/{pid}/cwd")
+    if not words or len(fields) <= procfs.TERMINAL or not cwd:
         return {}
+    return {
+        "command": [os.fsdecode(word) for word in words],
+        "cwd": cwd,
+        "backend": "pty" if int(fields[procfs.TERMINAL]) else "pipe",
+    }

@@ -144,8 +144,10 @@ def test_a_terminal_without_anybody_in_front_says_so() -> None:
 def test_a_signal_to_what_is_in_front_tells_which_group_that_was() -> None:
     with running("bash", "--norc", "-i") as terminal, socket.socket(socket.AF_UNIX) as nobody:
         pair = Pair("", nobody, terminal.master, {}, (-1, -1), -1, 0, None, terminal.child, 0)
+        terminal.shows(b"bash-")
         until(lambda: terminal.seen()["reading"])
         assert kill.signal_foreground(pair, signal.SIGINT) == terminal.child
+        terminal.shows(b"bash-")  # the next prompt: what is typed before it may be thrown away
         until(lambda: terminal.seen()["reading"])
         terminal.type(b"sleep 1000\n")
         until(lambda: terminal.seen()["name"] == "sleep")

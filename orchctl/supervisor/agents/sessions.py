@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from orchctl import procfs
 from orchctl.agents.interface import Opening
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.log.reader import OutputLog
@@ -256,6 +257,4 @@ def _age_s(run: Run) -> float:
 
 def _ticks(pid: int) -> int | None:
     """When a process began; None when it is gone."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
-        return int(file.read().rpartition(b")")[2].split()[19])
-    return None
+    return procfs.start_ticks(pid) or None
