@@ -77,10 +77,11 @@ def _open(gate: str) -> None:
 
 
 def test_a_segment_whose_sync_fails_is_suspect_and_is_never_synced_again(world: World, calls: Calls) -> None:
-    gate = f"{world.folder}/gate"
+    gate, next_gate = f"{world.folder}/gate", f"{world.folder}/next"  # one each: the first writer may still be there
     os.mkfifo(gate)
+    os.mkfifo(next_gate)
     with world.client() as client:
-        script = f"read go < {gate}; echo one; read go < {gate}; echo two; sleep 1000"  # each word is one write
+        script = f"read go < {gate}; echo one; read go < {next_gate}; echo two; sleep 1000"  # each word is one write
         session = client.spawn(["sh", "-c", script]).id
         calls.turn("segments=EIO")
         _open(gate)
@@ -89,7 +90,7 @@ def test_a_segment_whose_sync_fails_is_suspect_and_is_never_synced_again(world: 
         seals = f"{world.state}/sessions/{session}/seals.jnl"
         _put(world, session, "seals.jnl")
         calls.turn("")
-        _open(gate)  # into a segment of its own
+        _open(next_gate)  # into a segment of its own
         until(lambda: world.log(session).endswith(b"two\r\n"))
         client.kill(session)
     _put(world, session, "ended.json")
