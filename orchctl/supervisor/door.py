@@ -1,9 +1,9 @@
 """The supervisor's own place on disk: its socket, its lock and the directory they are in, watched and put back.
 
-Once a second the file that the socket's path names is compared with the one that was bound. Where it is another, or
-none, whatever lies there is replaced by a new socket, which the zygote gets too, so that no client is refused when
-this process dies. Nobody else binds there: that takes the lifetime lock, which is ours. If the whole directory was
-deleted it is made anew, closed to others, and locked; unless another supervisor has it by then, because there must
+Once a second the files that the paths of socket and lock name are compared with ours. Where one is another, or none,
+whatever lies in the socket's place is replaced by a new socket, which the zygote gets too, so that no client is refused
+when this process dies, and the lock is taken anew. Nobody else binds there: that takes the lock. If the whole directory
+was deleted it is made anew, closed to others, and locked; unless another supervisor has it by then, because there must
 never be two. Sessions do not notice: a pair needs no path. What was in their folders is lost, and `list` says so.
 """
 
@@ -43,8 +43,10 @@ class Door:
         found = identity(self._root.socket)
         if self._bound is None and found is not None and self._leads_here():
             self._bound = found
-        if self._bound is not None and self._bound in (found, identity(self._root.socket_aside)):
-            return  # or it is aside, because we are about to end
+        if self._bound is not None and self._bound == identity(self._root.socket_aside):
+            return  # we are about to end
+        if self._bound is not None and self._bound == found and self._is_locked():
+            return
         try:
             self._bind()
         except (OSError, OrchctlError) as error:
@@ -52,9 +54,14 @@ class Door:
                 log.warning("clients do not find the supervisor, and the socket cannot be bound again: %s", error)
             self._trouble = str(error)
             return
-        log.warning("%s was removed or replaced, and is bound again", self._root.socket)
+        log.warning("%s or its lock was removed or replaced; it is bound and locked again", self._root.socket)
         self._trouble = ""
         await self._zygote.hand_on_door()
+
+    def _is_locked(self) -> bool:
+        """Whether the lock that a second supervisor would ask for is ours: its file may have been replaced."""
+        held = os.fstat(self._zygote.lock)
+        return identity(self._root.lifetime_lock) == (held.st_dev, held.st_ino)
 
     def _leads_here(self) -> bool:
         """Whether the path leads to our own socket: the kernel names who listens there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -53,6 +54,30 @@ def test_a_socket_that_was_replaced_is_bound_again(world: World) -> None:
     with open(f"{path}.target", encoding="ascii") as target:
         assert target.read() == "not a socket"
     assert world.ok("supervisor", "stop", "--kill") == "stopped"
+
+
+def _locked(path: str) -> bool:
+    with open(path, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def test_a_lock_that_was_replaced_keeps_a_second_supervisor_out(world: World) -> None:
+    session = world.ok("spawn", "sleep", "1000")
+    supervisor, lock = world.supervisor(), f"{world.state}/supervisor.lock"
+    with open(f"{lock}.new", "wb"):
+        pass
+    os.rename(f"{lock}.new", lock)
+    until(lambda: _locked(lock))
+    os.unlink(f"{world.state}/supervisor.sock")  # now a client would start another one
+    assert world.ok("list", "-q") == session
+    assert world.supervisor() == supervisor
+    os.kill(supervisor, signal.SIGKILL)  # its zygote holds the lock too
+    assert world.ok("list", "-q") == session
+    assert _locked(lock)
 
 
 def test_the_zygote_holds_a_socket_that_was_bound_again(world: World) -> None:
