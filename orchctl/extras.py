@@ -10,9 +10,7 @@ point of the group `orchctl.agents`.
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,11 +25,16 @@ _AGENTS = f"{os.path.dirname(os.path.abspath(__file__))}/agents"
 
 def missing(extra: str) -> list[str]:
     """Return the modules of `extra` that are not installed."""
+    from importlib.util import find_spec
+
     return [name for name in MODULES[extra] if find_spec(name) is None]
 
 
 def install_command(extra: str) -> str:
     """Return the command that installs `extra`; environments made by uv have no pip of their own."""
+    import shlex
+    from importlib.util import find_spec
+
     installer = (
         [sys.executable, "-m", "pip", "install"]
         if find_spec("pip") is not None

@@ -16,7 +16,6 @@ from orchctl.cli.output import BAD, STATES, Form, aligned, paint, write_all
 from orchctl.plain import to_plain
 from orchctl.session.lease_state import Lease
 from orchctl.session.model import Session, State
-from orchctl.terminal.safe import within_line
 
 if TYPE_CHECKING:
     from orchctl.session.search import Count, Line
@@ -184,7 +183,11 @@ class Shown:
 
     def _safe(self, text: str, worn: list[str]) -> str:
         text = "".join(worn) + text
-        return within_line(text) if self._terminal else text
+        if not self._terminal:
+            return text
+        from orchctl.terminal.safe import within_line  # for matches alone; other tables are loaded by most commands
+
+        return within_line(text)
 
     def _bare(self, text: str) -> str:
         return self._safe(_COLOUR.sub("", text), [])
