@@ -45,7 +45,7 @@ def install_command(extra: str) -> str:
 
 def agents_inside(*, hidden: bool = False) -> list[str]:
     """Return the names of the backends that are folders of this package."""
-    found = sorted(entry.name for entry in os.scandir(_AGENTS) if os.path.exists(f"{entry.path}/__init__.py"))
+    found = sorted(entry.name for entry in os.scandir(_AGENTS) if entry.is_dir() and entry.name[0] != "_")
     return [name for name in found if hidden or name not in _HIDDEN]
 
 
