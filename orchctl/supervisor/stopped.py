@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from orchctl import procfs
 from orchctl.errors import Conflict
 from orchctl.pair import tree
 
@@ -25,7 +26,7 @@ T = TypeVar("T")
 LOOK_S = 2.0
 CONTINUED = 2  # looks that see it stopped, each answered by SIGCONT; then it is killed
 PATIENCE_LOOKS = 5  # that see no answer and a reason for that
-_KEEPER, _MOVER = b"orchctl-keeper\n", b"orchctl-mover\n"
+_KEEPER, _MOVER = "orchctl-keeper", "orchctl-mover"
 
 
 def living(pids: Iterable[int], folder: str) -> list[int]:
@@ -38,13 +39,9 @@ def living(pids: Iterable[int], folder: str) -> list[int]:
     return sorted(found)
 
 
-def _is_ours(pid: int, root: bytes, names: tuple[bytes, ...] = (_KEEPER, _MOVER)) -> bool:
+def _is_ours(pid: int, root: bytes, names: tuple[str, ...] = (_KEEPER, _MOVER)) -> bool:
     """Whether a number is that of a keeper or mover, and not of a stranger."""
-    try:
-        with open(f"/proc/{pid}/comm", "rb") as name, open(f"/proc/{pid}/cmdline", "rb") as words:
-            return name.read() in names and root in words.read().split(b"\0")
-    except OSError:
-        return False
+    return procfs.name(pid) in names and root in procfs.command_line(pid)
 
 
 async def let_go_on(pair: PairLink) -> None:
