@@ -2,6 +2,19 @@
 
 A record says how far into the server's raw log (`at`) and into the transcript (`text`) it goes, so that the next
 supervisor goes on behind it and tells nothing twice.
+
+A prompt and its turn. A prompt is recorded before it is sent, and sent once:
+
+    state       record or event        next        effect
+    (idle)      prompt                 SENT        the answer begins where the transcript ends
+    SENT        Delivered, TurnStarted DELIVERED   a turn is open from TurnStarted on
+    SENT        Refused                (idle)      over, with the server's reason
+    SENT        maybe                  (idle)      its server ended with the prompt on its way: never sent again
+    DELIVERED   NeedsInput, Answered   DELIVERED   a request is pending until it is answered or taken back
+    DELIVERED   interrupt              DELIVERED   the server is asked to end the turn; its end comes as any other
+    DELIVERED   TurnEnded              (idle)      completed, failed or interrupted; usage is added up
+    any         broke                  (idle)      the server is gone: an open turn ends as interrupted
+    (idle)      TurnStarted            (busy)      a turn that nobody here asked for: no prompt is taken until its end
 """
 
 from __future__ import annotations

@@ -1,6 +1,17 @@
 """The life of a pair: a keeper that starts a program and forks a mover, a mover that takes its keeper's place.
 
 Both are this one process image, forked and never exec'd; which of the two a process is may change.
+
+    who is killed        who notices, and how       what follows
+    mover                keeper, by reaping it      forks another mover: the PTY master, the sockets and what is queued
+                                                    as input are in memory and descriptors that both share (`Pair`)
+    keeper               mover, by the end of the   PROMOTION: the mover becomes a keeper and a subreaper, and forks a
+                         link (`Orphaned`)          mover of its own; `degraded` is recorded
+    mover, then keeper   as above, one by one       as above; the session lives on as long as one of the two does
+    both at once         supervisor, by both pids   the terminal is closed by the kernel; the session is `lost`
+
+After a promotion the program is no child of ours: the zygote inherits and reaps it, and records the status
+(`reaper.py`); our pidfd tells the moment of the end. What escaped from the tree before is found by its environment.
 """
 
 from __future__ import annotations

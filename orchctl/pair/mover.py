@@ -1,7 +1,7 @@
 """The mover: bytes from the terminal into the log, and input the other way. Nothing else.
 
 A byte is in the segment before anybody is told. Supervisors come and go; the mover does not need
-one. When its keeper dies it goes on moving bytes, and at the end of output says that the exit is lost.
+one. When its keeper dies it takes the keeper's place, and a mover that it forks goes on: see `lifecycle.py`.
 """
 
 from __future__ import annotations

@@ -6,9 +6,23 @@ Keepers inherit neither. Words on its channel, one a line: `spawn ID` with one d
 `stop`, `retire` with one descriptor, `door` with two, `features` from the supervisor; `zygote PID`, `go`, `stop`,
 `back` to it, and `features WORD…` when it asks.
 
-A zygote that is to take over is on trial: until it hears `go` its supervisor may only look. If that supervisor ends
-before it serves, both end, and the old zygote, which has kept the door until then, takes everything back. One that
-was taken over from is retired: it stays for the children it has, to reap them.
+Succession, when a new version takes over. The old supervisor starts a zygote with `--succeed`, which is on trial: its
+own supervisor may read the disk and nothing else. One line joins the two zygotes; both ends of the new pair hold it.
+
+    state        input                                next         effect
+    SERVING      the supervisor dies                  SERVING      start another one after the backoff
+    SERVING      `retire` and the line                LEAVING      keep the line
+    LEAVING      the supervisor dies                  HANDED OVER  `go` on the line; the successor has SERVE_S to serve
+    HANDED OVER  `serving`, or `up` and the end       RETIRED      close the door
+    HANDED OVER  `gone`, or the end without a word    SERVING      start our own version again, and tell it `back`
+    HANDED OVER  SERVE_S pass                         HANDED OVER  `back` on the line; the end of it is heard
+    TRIAL        `go`                                 GOING        `go` to our supervisor, which adopts and serves
+    TRIAL        anything else, SIGTERM included      (ends)       SIGKILL our supervisor, `gone` on the line, exit 1
+    GOING        our supervisor says `ready`          SERVING      `serving` on the line, and close it
+    GOING        the end: the old zygote was killed   SERVING      nobody is left who could take it back
+    GOING        `back`, or our supervisor dies       (ends)       as on trial
+    RETIRED      its last child is reaped             (ends)
+    with a door  SIGTERM, or `stop`                   (ends)       `stop` to the supervisor; no other is started
 """
 
 from __future__ import annotations

@@ -2,6 +2,17 @@
 
 A pair of state and input that is not in the table is a bug, never a shrug. `Run` is folded from the records of
 `run.jnl`; the restart policy says when the next attempt begins.
+
+The end of an attempt, in the order of its records. Whoever dies between two of them is replaced by somebody who goes on
+with the next, so that no status is lost and none is invented:
+
+    record     written by             when                             tells
+    kill       supervisor or keeper   an end is asked for, or is due   the reason; the first one counts
+    status     keeper, or the zygote  before the program is reaped     how the program ended
+    exit       keeper                 the log is drained               the same, and where the output ends
+    unproven   keeper                 after a promotion                processes that may be the session's
+    empty      keeper                 no process is left               that; the mover may still wait for the disk
+    lost       keeper or supervisor   nobody can know the status       where the output ends
 """
 
 from __future__ import annotations

@@ -8,6 +8,15 @@ C;id         the next byte is the command's
 D;id;status  the byte before was its last; some add the length and the letters of its last word, and statuses
 A;id         what follows is the prompt's, unless D comes yet; without an id it has a number, as P does
 
+    state      mark                      next      effect
+    TYPED      B or C of this id         BEGUN     from C on, bytes are the command's
+    TYPED      P with a higher number    DROPPED   the line was not run, or (P names this id) could make no marks
+    BEGUN      A, own or the next one    BEGUN     what follows is the prompt's, if the command ends so
+    BEGUN      D of this id              ENDED     status and end of the output, by the command's own word
+    BEGUN      P that names this id      ENDED     the same, told by the prompt because the command could not
+    BEGUN      any other higher P        ENDED     cancelled: the prompt's status, never 0
+    any        of another id, or older   the same  a replay means nothing
+
 Marks can be made by a command itself: it may run the prompt's hook by hand, or print a log. So an end is one to be
 confirmed by the kernel, which tells whether the shell is at its prompt; until then the marks that follow may tell
 another (`Ending`).
