@@ -50,7 +50,9 @@ def begin(folder: str, listener: socket.socket, first: socket.socket) -> None:
         what = spec.read(folder)
         shared = _start(folder, listener, first, what)
         if shared is not None:
-            _live(shared, Limits(what), first)
+            limits = Limits(what)
+            del what  # a pair lives long, and nobody needs the words of its intent again
+            _live(shared, limits, first)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{folder}/{layout.SOCKET}")
         os._exit(0)
@@ -91,7 +93,7 @@ def _start(folder: str, listener: socket.socket, first: socket.socket, what: spe
     shared.ticks = tree.start_ticks(shared.child)
     name = os.path.basename(folder)
     told = {"pid": shared.child, "ticks": shared.ticks, "keeper": shared.keeper, "run": run, "session": name}
-    shared.record("started", **told, offset=offset)
+    shared.record("started", **told, offset=offset, spec=what.intent)
     return shared
 
 

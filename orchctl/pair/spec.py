@@ -9,6 +9,7 @@ import encodings.ascii  # noqa: F401 - which `open` would load by its name, in e
 import json
 import os
 from dataclasses import dataclass
+from typing import Any
 
 from orchctl.log import journal
 from orchctl.session import layout
@@ -43,6 +44,7 @@ class Plan:
     bind_pid: int | None
     bind_ticks: int
     stdin: str
+    intent: dict[str, Any]  # all of `spec.json`, for a supervisor that finds the file gone or damaged
 
 
 def keep_environment(folder: str, env: dict[str, str]) -> None:
@@ -82,4 +84,5 @@ def read(folder: str) -> Plan:
         bind_pid=spec.get("bind_pid"),
         bind_ticks=spec.get("bind_ticks", 0),
         stdin=spec.get("stdin", OPEN),
+        intent=spec,
     )

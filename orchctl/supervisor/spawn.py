@@ -14,13 +14,14 @@ from typing import Any
 
 from orchctl import procfs
 from orchctl.agents import registry
-from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError
+from orchctl.errors import BadInput, CannotExecute, CommandNotFound, Conflict, OrchctlError, PeerBroke
 from orchctl.log.disk import REAL
 from orchctl.log.event_reader import EventReader
 from orchctl.log.journal import Record
 from orchctl.log.session_files import SessionStore, Spec
 from orchctl.pair import tree
 from orchctl.paths import repo_of
+from orchctl.plain import from_plain
 from orchctl.protocol.messages import SpawnSession
 from orchctl.session import manager, run, selection
 from orchctl.shell import base, detect
@@ -149,10 +150,16 @@ EVENTS_READ = 1000
 
 
 def salvaged(store: SessionStore, session: str) -> Spec | None:
-    """A spec made from the journals; None where not even a start is on record, or for a conversation with an agent."""
+    """The spec as the last start was recorded with it; after an older version, one made of what else is known.
+
+    None where not even a start is on record, or for a conversation that an older version began.
+    """
     starts = [one for one in store.read_journal(session).records if one.get("type") == "started"]
     if not starts or starts[-1].get("session", session) != session:
         return None
+    with contextlib.suppress(PeerBroke):
+        if (spec := from_plain(Spec, starts[-1].get("spec"))).id == session:
+            return spec
     began_at = float(starts[0].get("time", 0.0))
     told = _created(f"{store.state_dir}/{EVENTS}", session, began_at)
     if registry.is_agent(str(told.get("backend", "pty"))):

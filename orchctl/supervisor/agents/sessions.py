@@ -16,6 +16,7 @@ from orchctl.agents.interface import Opening
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import Spec
+from orchctl.plain import to_plain
 from orchctl.session import layout
 from orchctl.session.agent import Agent, Permission
 from orchctl.session.run import Run
@@ -104,7 +105,8 @@ class Lives:
         if talk is not None and session.closed:
             talk.roll()  # what the last run has said may be sealed
         offset = talk.end if talk is not None else 0
-        session.note({"type": "started", "pid": None, "offset": offset, "boot": boot_id(), "boot_s": boot_s()})
+        started = {"type": "started", "pid": None, "offset": offset, "boot": boot_id(), "boot_s": boot_s()}
+        session.note({**started, "spec": to_plain(session.spec)})
 
     async def fail(self, talk: Talk) -> None:
         """It could not be resumed."""

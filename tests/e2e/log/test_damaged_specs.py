@@ -51,6 +51,27 @@ def test_a_running_session_without_a_good_spec_is_listed_read_and_killed(world: 
     assert world.json("info", session)["end_reason"] == "killed"
 
 
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_shell_without_a_good_spec_takes_commands(world: World, how: str) -> None:
+    session = world.ok("spawn", "bash")
+    assert world.ok("exec", session, "x=6; echo $x") == "6"
+    DAMAGE[how](f"{world.state}/sessions/{session}/spec.json")
+    _next_supervisor(world)
+    assert world.ok("exec", session, "echo $((x * 7))") == "42"
+
+
+def test_a_session_that_was_taken_over_without_its_spec_is_started_again_by_its_policy(world: World) -> None:
+    session = world.ok("spawn", "--restart", "on-failure:2", "sh", "-c", "echo run; sleep 1000")
+    until(lambda: b"run" in world.log(session))
+    spec = f"{world.state}/sessions/{session}/spec.json"
+    os.rename(spec, f"{world.folder}/away")
+    _next_supervisor(world)
+    program = world.json("info", session)["pid"]
+    os.rename(f"{world.folder}/away", spec)
+    os.kill(program, signal.SIGKILL)
+    until(lambda: world.log(session).count(b"run") == 2)
+
+
 def test_without_events_the_kernel_tells_what_runs(world: World) -> None:
     session = world.ok("spawn", "--no-pty", "sleep", "1000")
     supervisor = world.supervisor()
@@ -81,6 +102,12 @@ def test_an_ended_session_with_a_damaged_last_word_is_known_by_its_journals(
     _is_named(world, session, "ended.json")
     _empty(f"{world.state}/sessions/{session}/spec.json")
     assert world.ok("tail", "-n", "all", session) == "done"
+
+
+def _next_supervisor(world: World) -> None:
+    supervisor = world.supervisor()
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: world.supervisor() != supervisor)
 
 
 def _is_named(world: World, session: str, name: str) -> None:
