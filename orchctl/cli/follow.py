@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from orchctl.cli.interrupts import PassOn, end_by_signal, exit_code
 from orchctl.cli.options import clock
 from orchctl.cli.output import PREFIXES, paint, write_all
-from orchctl.client.several import Reader
+from orchctl.client.streams import OutputReading
 from orchctl.session.model import Session
 from orchctl.session.stream import Chunk, Gap
 from orchctl.terminal.views import RawView, SafeView, TextView, View
@@ -59,8 +59,6 @@ def _fitting(stream: OutputStream, view: View) -> View:
 
 def show_with_times(stream: OutputStream, view: View) -> None:
     """The same, with the time at which each line began in front of it."""
-    from orchctl.cli.options import clock
-
     at_start = True
     for piece in stream:
         if isinstance(piece, Gap):
@@ -123,15 +121,15 @@ class Prefixed:
     def take(self, reader: AnyReader, chunk: Chunk) -> None:
         """Show the lines that it ends."""
         member = self._member(reader.session)
-        if isinstance(member.view, SafeView) and isinstance(reader, Reader):
+        if isinstance(member.view, SafeView) and isinstance(reader, OutputReading):
             member.view.program = reader.program
-        data = reader.shown(chunk) if isinstance(reader, Reader) else chunk.data
+        data = reader.shown(chunk) if isinstance(reader, OutputReading) else chunk.data
         self._show(reader, member, member.view.feed(data))
 
     def end(self, reader: AnyReader) -> None:
         """Show what is left of it."""
         member = self._member(reader.session)
-        rest = reader.rest() if isinstance(reader, Reader) else b""
+        rest = reader.rest() if isinstance(reader, OutputReading) else b""
         self._show(reader, member, member.view.feed(rest) + member.view.end())
         self._flush(reader, member)
 

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from orchctl.cli.output import Form
-from orchctl.client.exec import CommandStream
 from orchctl.errors import BadInput, OrchctlError, PeerBroke
 from orchctl.session.command import CommandWait
 from orchctl.session.model import EndReason, Session

@@ -26,7 +26,6 @@ from orchctl.protocol.messages import (
     StreamGap,
 )
 from orchctl.session.command import Command, CommandWait, Result
-from orchctl.shell.base import OWN_PREFIX
 from orchctl.terminal.views import NewlineView, RawView, View
 
 if TYPE_CHECKING:
@@ -173,6 +172,8 @@ class CommandReading(Reading[tuple[int, bytes]]):
         """What of it is new; after a lost connection some of it may come again."""
         data = item.chunk.data[max(0, self._seen[item.channel] - item.chunk.offset) :]
         if self.command is not None and not self.command.ran:
+            from orchctl.shell.base import OWN_PREFIX
+
             data = OWN_PREFIX.sub(b"", data)
         if item.chunk.offset > self._seen[item.channel] > 0:
             raise PeerBroke(f"output at {item.chunk.offset} came where {self._seen[item.channel]} was due")

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from orchctl.client.call import Call, Flow, Give, do, iterated
 from orchctl.client.caller import Caller, Connect, Link, Patience
@@ -23,13 +23,17 @@ from orchctl.errors import NoSuchSession, OrchctlError
 from orchctl.lazy_dataclass import dataclass
 from orchctl.protocol import codec
 from orchctl.protocol.frames import Data
-from orchctl.protocol.messages import Answer, Failed, ReadEvents, ReadOutput, Request, SomeEvents
+from orchctl.protocol.messages import Failed, ReadEvents, ReadOutput, SomeEvents
 from orchctl.session.model import EndReason, Session, State
 from orchctl.session.stream import Chunk, Gap
 
+if TYPE_CHECKING:  # at run time it would import every message
+    from orchctl.protocol.messages import Answer, Request
+
+    Item = Answer | Data | OrchctlError
+
 ON_ONE_CONNECTION = 48  # the supervisor takes 64 at once from each
 _EVENTS = "events"  # no session has this id
-Item = Answer | Data | OrchctlError
 Piece = Chunk | Gap | Event | None
 
 

@@ -9,18 +9,23 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from orchctl.client.call import Call, Flow, Give, Pieces
 from orchctl.client.caller import Connect
-from orchctl.client.several import Item, Many, Reader
+from orchctl.client.several import Many, Reader
 from orchctl.client.streams import WINDOW_BYTES, OutputReading
 from orchctl.errors import BadInput, NoSuchSession, OrchctlError, TimedOut
 from orchctl.protocol.frames import Data
-from orchctl.protocol.messages import Answer, Fired, OneSession, ReadOutput, WaitFor, WaitSession
+from orchctl.protocol.messages import Fired, OneSession, ReadOutput, WaitFor, WaitSession
 from orchctl.session import wait
 from orchctl.session.model import Expected, Happened, Session
 from orchctl.session.stream import Chunk
 from orchctl.terminal.views import RawView, TextView, View
+
+if TYPE_CHECKING:
+    from orchctl.client.several import Item
+    from orchctl.protocol.messages import Answer
 
 _OUTPUT = "/output"  # after a session's id: the key of its output's reader
 

@@ -9,7 +9,6 @@ import click
 
 from orchctl import extras
 from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, give_up_stdin, labels, pass_app
-from orchctl.cli.follow import stay
 from orchctl.cli.interrupts import own_size, work_in
 from orchctl.cli.main import leading_options
 from orchctl.cli.output import Form, forms
@@ -162,6 +161,8 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
         if skipped or not (wait or follow):
             form.one(session.value, lambda: click.echo(session.id))
             return 0
+        from orchctl.cli.follow import stay  # only who stays pays for it
+
         if wait and form.words:
             click.echo(session.id)
         ended, status = stay(client, session.id, visible=follow and form.words)
