@@ -55,7 +55,7 @@ class App:
 
     def say(self, text: str) -> None:
         """For `--verbose`: what is being done."""
-        from orchctl.terminal.views import one_line
+        from orchctl.terminal import one_line
 
         sys.stderr.write(f"orchctl: {one_line(text)}\n")
 
@@ -65,7 +65,7 @@ pass_app = click.make_pass_decorator(App)
 
 def report(code: str, message: str, *, as_json: bool) -> None:
     """One error on stderr: words for people, or an object with a stable code for programs."""
-    from orchctl.terminal.views import one_line
+    from orchctl.terminal import one_line
 
     if as_json:
         click.echo(json.dumps({"code": code, "message": message}), err=True)

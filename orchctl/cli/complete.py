@@ -153,7 +153,7 @@ def _known(told: Any, *, live: bool) -> list[Known]:
 def _about(command: list[str]) -> str:
     import shlex
 
-    from orchctl.terminal.views import one_line
+    from orchctl.terminal import one_line
 
     text = one_line(shlex.join(word[: 2 * WIDTH] for word in command[:WIDTH]))
     return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."

@@ -23,7 +23,7 @@ import click
 from orchctl.cli.app import App
 from orchctl.lazy_dataclass import dataclass
 from orchctl.plain import to_plain
-from orchctl.terminal.views import one_line, visible
+from orchctl.terminal import one_line, visible
 
 
 def write_all(fd: int, data: bytes) -> None:
@@ -189,7 +189,7 @@ class Form:
         click.echo(self._filled(value).encode("utf-8", "surrogateescape"))
 
     def _filled(self, value: Any) -> str:
-        from orchctl.terminal.views import visible
+        from orchctl.terminal import visible
 
         text = fill(self.template or "", value)
         return visible(text) if os.isatty(1) else text

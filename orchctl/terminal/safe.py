@@ -24,14 +24,13 @@ import enum
 import re
 from collections.abc import Callable
 
+from orchctl.terminal import HIDDEN, spell
 from orchctl.terminal.plain import LIMIT, Lines
-from orchctl.terminal.views import spell
 
 STRING_LIMIT = 4096  # characters: no title is longer
 ARGUMENTS_LIMIT = 64
 ESCAPE_LIMIT = 8
 RESET = "\x1b[0m"
-HIDDEN = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 _CALM_LINES = re.compile(rf"(?:[^{HIDDEN}\n]*\n)+")
 _COLOURED_LINE = re.compile(r"(?:[ -~]++|\x1b\[[0-9;:]{0,64}m)*+\n")
 _COLOUR = re.compile(r"\x1b\[([0-9;:]*)m")

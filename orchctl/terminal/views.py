@@ -119,21 +119,6 @@ class NewlineView:
 
 _UNFINISHED_MARK = re.compile(rb"\x1b(?:\](?:6(?:9(?:7(?:3(?:;[^\x07\x1b]*)?)?)?)?)?)?\Z")
 _BARE_NEWLINE = re.compile(rb"(?<!\r)\n")
-_COLOUR = r"\x1b\[[0-9;:]{0,64}m"
-# C0 without tab and newline, DEL and C1; marks that reorder what is read; surrogates
-_HIDDEN = re.compile(
-    rf"({_COLOUR})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
-
-def visible(text: str) -> str:
-    """`text` with colour kept and everything else that could act on a terminal spelled out."""
-    return _HIDDEN.sub(lambda found: found[1] or spell(found[0]), text)
-
-
-def one_line(text: str) -> str:
-    """For a table: no colour, no newline, no tab."""
-    return "".join(spell(char) if char in "\n\t\x1b" else visible(char) for char in text)
 
 
 class SafeView:
@@ -194,10 +179,3 @@ class PlainView:
         """The rest, whatever it is."""
         rest = self._lines.feed(self._decoder.decode(self._text.end(), final=True))
         return (rest + self._lines.end()).encode()
-
-
-def spell(char: str) -> str:
-    code = ord(char)
-    if code < 0x20 or code == 0x7F:
-        return "^" + chr(code ^ 0x40)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

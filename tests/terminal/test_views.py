@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from orchctl.terminal import one_line, visible
 from orchctl.terminal.safe import within_line
 from orchctl.terminal.views import (
     MarkView,
@@ -21,8 +22,6 @@ from orchctl.terminal.views import (
     SafeView,
     TextView,
     View,
-    one_line,
-    visible,
 )
 
 PROPERTY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])

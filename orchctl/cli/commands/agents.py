@@ -10,7 +10,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.output import Form, forms, table
 from orchctl.cli.tables import age
 from orchctl.session.agent import HarnessStatus, Pending
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 _request = click.option("--request", metavar="ID", help="Which of several that are pending.")
 

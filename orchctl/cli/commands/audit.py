@@ -19,7 +19,7 @@ from orchctl.cli.output import Form, forms, progress, write_all
 from orchctl.client.workers import ask_store
 from orchctl.errors import BadInput, Internal, NoSuchSession, NotPermitted
 from orchctl.paths import Root, check, find_root
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 _HEAD = re.compile(r"(?:\d{1,18}:)?[0-9a-f]{32}")
 _HEADER = f"{'SEQ':>6}  {'TIME':<23}  {'WHO':<24}  {'DEED':<9}  {'SESSION':<8}  WHAT"

@@ -9,7 +9,7 @@ import click
 
 from orchctl.cli.output import Form, forms
 from orchctl.client.doctor import Finding, Level, diagnose
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 COLOURS = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.PROBLEM: "red"}
 

@@ -9,7 +9,7 @@ import click
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.output import Form, forms
 from orchctl.session.command import Command
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 
 @click.command("history")

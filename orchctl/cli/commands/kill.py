@@ -9,7 +9,7 @@ from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms, progress
 from orchctl.cli.tables import command_of
 from orchctl.session.model import KillReport, Selection, Session
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 _GRACE = click.option(
     "--grace",

@@ -12,7 +12,7 @@ from orchctl.cli.options import lease_option
 from orchctl.cli.output import Form, forms
 from orchctl.cli.tables import age, lease_of
 from orchctl.session.lease_state import Lease, Viewer
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 
 @click.group("lease")

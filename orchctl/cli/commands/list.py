@@ -15,7 +15,7 @@ from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, aligned, forms, is_terminal, on_stdout, paint
 from orchctl.cli.output import width as terminal_width
 from orchctl.session.model import Selection, Session
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 if TYPE_CHECKING:
     from orchctl.client.blocking import Client

@@ -9,7 +9,7 @@ from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.client.calls.sessions import selection_of
 from orchctl.session.model import Selection, Session
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 
 
 @click.command("rename")

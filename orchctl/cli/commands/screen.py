@@ -8,7 +8,7 @@ import click
 
 from orchctl.cli.app import App, pass_app
 from orchctl.cli.output import Form, forms, write_all
-from orchctl.terminal.views import visible
+from orchctl.terminal import visible
 
 FORMS = ("text", "ansi", "json")
 

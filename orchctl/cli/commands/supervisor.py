@@ -12,7 +12,7 @@ from orchctl.cli.app import App, pass_app
 from orchctl.cli.output import Form, forms, progress
 from orchctl.errors import NotPermitted
 from orchctl.session.model import SupervisorStatus
-from orchctl.terminal.views import one_line
+from orchctl.terminal import one_line
 from orchctl.units import about_duration
 
 
