@@ -13,20 +13,28 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from orchctl import procfs
 from orchctl.errors import Conflict
 from orchctl.pair import tree
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.pair import PairLink
 
 T = TypeVar("T")
 LOOK_S = 2.0
 CONTINUED = 2  # looks that see it stopped, each answered by SIGCONT; then it is killed
 PATIENCE_LOOKS = 5  # that see no answer and a reason for that
 _KEEPER, _MOVER = "orchctl-keeper", "orchctl-mover"
+
+
+class Link(Protocol):
+    """A connection to a pair, as far as it is needed here."""
+
+    greeted: asyncio.Event
+
+    @property
+    def connected(self) -> bool: ...
+
+    def processes(self) -> list[int]: ...
 
 
 def living(pids: Iterable[int], folder: str) -> list[int]:
@@ -44,7 +52,7 @@ def _is_ours(pid: int, root: bytes, names: tuple[str, ...] = (_KEEPER, _MOVER)) 
     return procfs.name(pid) in names and root in procfs.command_line(pid)
 
 
-async def let_go_on(pair: PairLink) -> None:
+async def let_go_on(pair: Link) -> None:
     """For as long as somebody waits for what only the pair can do."""
     seen = Counter[int]()
     while True:
@@ -55,7 +63,7 @@ async def let_go_on(pair: PairLink) -> None:
                 os.kill(pid, signal.SIGCONT if seen[pid] <= CONTINUED else signal.SIGKILL)
 
 
-async def answered(pair: PairLink, answer: asyncio.Future[T]) -> T:
+async def answered(pair: Link, answer: asyncio.Future[T]) -> T:
     """What the pair answers, however long that takes; an error once it is seen that it cannot."""
     looks = 0
     while not (await asyncio.wait((answer,), timeout=LOOK_S))[0]:
