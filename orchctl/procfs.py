@@ -13,13 +13,21 @@ STATE, PARENT, GROUP, SESSION, TERMINAL, FOREGROUND = range(6)
 STARTED = 19  # clock ticks since boot
 
 
-def stat(pid: int | str) -> list[bytes]:
-    """The fields of /proc/PID/stat from the state on; none of a process that is gone or cannot be seen."""
+def read(path: str) -> bytes:
+    """A file below /proc; empty if it is not there or not ours to look at."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()
+        with open(f"/proc/{path}", "rb") as file:
+            return file.read()
     except OSError:
-        return []
+        return b""
+
+
+def stat(pid: int | str) -> list[bytes]:
+    """The fields of /proc/PID/stat from the state on; none of a process that is gone or cannot be seen.
+
+    `PID/task/THREAD` gives those of a thread.
+    """
+    return read(f"{pid}/stat").rpartition(b")")[2].split()
 
 
 def start_ticks(pid: int | None) -> int:
@@ -35,29 +43,45 @@ def pids() -> list[int]:
 
 def name(pid: int) -> str:
     """What `ps` shows, 15 bytes at most; empty if the process is gone."""
-    try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            return file.read().rstrip("\n")
-    except OSError:
-        return ""
+    return read(f"{pid}/comm").decode("utf-8", "replace").rstrip("\n")
 
 
 def command_line(pid: int) -> list[bytes]:
     """The words a process was started with; none if it is gone."""
-    return _words(f"/proc/{pid}/cmdline") or []
+    return read(f"{pid}/cmdline").split(b"\0")[:-1]
 
 
 def environment(pid: int | str) -> list[bytes] | None:
     """The variables a process was started with, as `NAME=value`; None if it is gone or not ours to look at."""
-    return _words(f"/proc/{pid}/environ")
-
-
-def _words(path: str) -> list[bytes] | None:
     try:
-        with open(path, "rb") as file:
+        with open(f"/proc/{pid}/environ", "rb") as file:
             return file.read().split(b"\0")[:-1]
     except OSError:
         return None
+
+
+def status(pid: int | str) -> dict[str, str]:
+    """The lines of /proc/PID/status by their names; none of a process that is gone."""
+    lines = read(f"{pid}/status").decode("ascii", "replace").splitlines()
+    return {name: value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}
+
+
+def user(pid: int) -> int:
+    """Its real user; the owner of its entry is root where nobody may look into it. -1 if it is gone."""
+    return int(status(pid).get("Uid", "-1").split()[0])
+
+
+def threads(pid: int) -> list[int]:
+    """The numbers of a process's threads; none if it is gone."""
+    try:
+        return [int(thread) for thread in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
+
+
+def children(pid: int) -> list[int]:
+    """Of all threads of a process, by the kernel's own list, which also names the dead and those hidden from us."""
+    return [int(child) for thread in threads(pid) for child in read(f"{pid}/task/{thread}/children").split()]
 
 
 def link(path: str) -> str:
@@ -72,6 +96,12 @@ def boot_id() -> str:
     """Which boot this is."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         return file.read().strip()
+
+
+def number(path: str) -> int | None:
+    """The number in a file below /proc; None where the kernel has no such file."""
+    text = read(path)
+    return int(text) if text.strip().isdigit() else None
 
 
 # not the cgroup: it is another one in every login, and says nothing about what a program may do
@@ -105,12 +135,8 @@ def _limits() -> dict[str, str]:
 
 
 def _status() -> dict[str, str]:
-    try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-            told = dict(line.rstrip("\n").split(":", 1) for line in file if ":" in line)
-    except OSError:
-        return {}
-    return {words: told[name].strip() for name, words in _STATUS.items() if name in told}
+    told = status("self")
+    return {words: told[name] for name, words in _STATUS.items() if name in told}
 
 
 def _namespaces() -> dict[str, str]:

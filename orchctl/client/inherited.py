@@ -16,12 +16,8 @@ def environment() -> dict[str, str]:
     """This process's environment, without the LC_CTYPE that Python itself puts there in the C locale."""
     env = dict(os.environ)
     if env.get("LC_CTYPE") in ("C.UTF-8", "C.utf8", "UTF-8"):
-        try:
-            with open("/proc/self/environ", "rb") as file:
-                given = file.read().split(b"\0")
-        except OSError:
-            return env
-        if b"LC_CTYPE=" + os.fsencode(env["LC_CTYPE"]) not in given:
+        given = procfs.environment("self")
+        if given is not None and b"LC_CTYPE=" + os.fsencode(env["LC_CTYPE"]) not in given:
             del env["LC_CTYPE"]
     return env
 
@@ -55,13 +51,9 @@ def terminal_viewer() -> str:
 
 def umask() -> int:
     """This process's file mode mask, read without changing it where the kernel shows it."""
-    try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-            for line in file:
-                if line.startswith("Umask:"):
-                    return int(line.split()[1], 8)
-    except (OSError, ValueError):
-        pass
+    told = procfs.status("self").get("Umask")
+    if told is not None:
+        return int(told, 8)
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

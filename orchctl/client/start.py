@@ -55,11 +55,9 @@ def _has_bus(runtime: str) -> bool:
 
 
 def _below_manager() -> bool:
-    try:
-        with open("/proc/self/cgroup", encoding="utf-8", errors="replace") as file:
-            return f"/user@{os.geteuid()}.service/" in file.read()
-    except OSError:
-        return False
+    from orchctl import procfs
+
+    return f"/user@{os.geteuid()}.service/".encode() in procfs.read("self/cgroup")
 
 
 def _lingers() -> bool:
@@ -141,11 +139,13 @@ def _is_locked(path: str) -> bool | None:
 
 def supervisor_of(root: Root) -> int | None:
     """The supervisor that was started for this directory, as its command line tells."""
+    from orchctl import procfs
+
     words = os.fsencode(f"\0orchctl.supervisor\0{root.path}\0")
-    for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
-        with suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
-            if words in file.read() and os.stat(f"/proc/{name}").st_uid in (os.geteuid(), 0):
-                return int(name)
+    for pid in procfs.pids() if os.path.isdir("/proc") else ():
+        with suppress(OSError):
+            if words in procfs.read(f"{pid}/cmdline") and os.stat(f"/proc/{pid}").st_uid in (os.geteuid(), 0):
+                return pid
     return None
 
 

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from orchctl import procfs
 from orchctl.pair import kill, tree
 from orchctl.pair.shared import Pair
 
@@ -235,7 +236,6 @@ _TIOCGPTPEER = 0x5441
 _OWN_TERMINAL = os.makedev(5, 0)  # /dev/tty
 _BUSY, _UNSURE = "busy", "unknown"
 _ORDER = ("reads", "polls", "watches", _UNSURE)  # the first that anybody does is what is told
-_STATE, _, _GROUP, _, _TERMINAL = range(5)  # of /proc/PID/stat, from the state on
 
 
 NOTHING: dict[str, Any] = {"kernel": _UNSURE, "own": False, "local": None}
@@ -312,18 +312,18 @@ def _door(shared: Pair) -> Iterator[tuple[Door, bool]]:
 
 def _process(pid: int, door: Door, front: int) -> tuple[str, int, int]:
     """What a process does, its group, and how many threads it has."""
-    stat = _stat(f"/proc/{pid}/stat")
-    if stat is None:
+    stat = procfs.stat(pid)
+    if not stat:
         return (_UNSURE if _exists(pid) else "no"), 0, 1
-    same = door.device != 0 and int(stat[_TERMINAL]) == door.device
+    same = door.device != 0 and int(stat[procfs.TERMINAL]) == door.device
     if same:
         door = replace(door, also=_OWN_TERMINAL)
-    threads = [int(name) for name in _listed(f"/proc/{pid}/task")]
+    threads = procfs.threads(pid)
     kinds = {thread: _thread(pid, thread, door) for thread in threads}
     kind = _of_threads(pid, kinds)
-    if same and int(stat[_GROUP]) != front and kind in ("reads", "polls"):
+    if same and int(stat[procfs.GROUP]) != front and kind in ("reads", "polls"):
         kind = "watches"  # it slept so before it was put into the background
-    return kind, int(stat[_GROUP]), len(threads)
+    return kind, int(stat[procfs.GROUP]), len(threads)
 
 
 def _of_threads(pid: int, kinds: dict[int, str]) -> str:
@@ -339,11 +339,9 @@ def _of_threads(pid: int, kinds: dict[int, str]) -> str:
 
 def _thread(pid: int, thread: int, door: Door) -> str:
     call = sleeps_in(pid, thread)
-    stat = _stat(f"/proc/{pid}/task/{thread}/stat")  # after the call: one that is stopped is still shown in it
-    if stat is None:
-        return "no"  # it has ended
-    if stat[_STATE] != "S":
-        return _BUSY if stat[_STATE] in ("R", "D") else "no"
+    state = procfs.stat(f"{pid}/task/{thread}")[:1]  # after the call: one that is stopped is still shown in it
+    if state != [b"S"]:
+        return _BUSY if state in ([b"R"], [b"D"]) else "no"  # or it has ended
     if call is None or call[0] == "?":
         return _UNSURE
     return _kind(pid, *call, door) if call[0] else _BUSY
@@ -365,40 +363,13 @@ def _members(shared: Pair, leave_out: int) -> list[int]:
     """The session's processes; after a keeper was killed, those that can still be told."""
     if not shared.parent:
         return sorted(kill.members(shared, leave_out=leave_out))
-    found, waiting = list[int](), _children(shared.keeper)
+    found, waiting = list[int](), procfs.children(shared.keeper)
     while waiting:
         pid = waiting.pop()
         if pid != leave_out and not tree.is_daemon(pid):
             found.append(pid)
-            waiting += _children(pid)
+            waiting += procfs.children(pid)
     return sorted(found)
-
-
-def _children(pid: int) -> list[int]:
-    """By the kernel's own list, which also names those that are hidden from us."""
-    found = list[int]()
-    for thread in _listed(f"/proc/{pid}/task"):
-        with (
-            contextlib.suppress(OSError),  # it has ended
-            open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file,
-        ):
-            found += [int(word) for word in file.read().split()]
-    return found
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
-def _stat(path: str) -> list[str] | None:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()
-    except OSError:
-        return None
 
 
 def _exists(pid: int) -> bool:

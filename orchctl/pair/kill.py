@@ -20,6 +20,7 @@ import signal
 import time
 from collections.abc import Callable
 
+from orchctl import procfs
 from orchctl.pair import tree
 from orchctl.pair.shared import Pair
 
@@ -52,7 +53,7 @@ def suspects(shared: Pair, reaper: int) -> list[int]:
         for pid in tree.orphans_of(reaper)
         if pid not in known
         and tree.start_ticks(pid) >= shared.ticks
-        and (any_user or _uid(pid) == os.getuid())
+        and (any_user or procfs.user(pid) == os.getuid())
         and not tree.is_ours(pid)
         and not _named_by(pid)
     ][:NAMED]
@@ -60,17 +61,8 @@ def suspects(shared: Pair, reaper: int) -> list[int]:
 
 def _named_by(pid: int) -> bytes:
     """The session that a process was started in, by its environment; nothing where that does not tell, or is hidden."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
-        words = [word for word in file.read().split(b"\0") if word.startswith(_VARIABLE)]
-        return words[-1].removeprefix(_VARIABLE) if words else b""
-    return b""
-
-
-def _uid(pid: int) -> int:
-    """Its real user; the owner of its entry is root where nobody may look into it."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", "rb") as file:
-        return next((int(line.split()[1]) for line in file if line.startswith(b"Uid:")), -1)
-    return -1
+    words = [word for word in procfs.environment(pid) or () if word.startswith(_VARIABLE)]
+    return words[-1].removeprefix(_VARIABLE) if words else b""
 
 
 def signal_foreground(shared: Pair, number: int) -> int | None:

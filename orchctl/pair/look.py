@@ -37,20 +37,13 @@ def seen(master: int, child: int) -> dict[str, Any]:
         "output": modes[1],
         "local": modes[3],
         "reading": front == child and _reads_terminal(child),
-        "cwd": _cwd(child),
+        "cwd": procfs.link(f"/proc/{child}/cwd") or None,
     }
 
 
 def _stat(pid: int, field: int) -> int:
     fields = procfs.stat(pid)
     return int(fields[field]) if len(fields) > field else -1
-
-
-def _cwd(pid: int) -> str | None:
-    try:
-        return os.readlink(f"/proc/{pid}/cwd")
-    except OSError:
-        return None
 
 
 def _reads_terminal(pid: int) -> bool:
@@ -60,8 +53,5 @@ def _reads_terminal(pid: int) -> bool:
         return False
     name, arguments = call
     if name in input_wait.READS:
-        try:
-            return os.readlink(f"/proc/{pid}/fd/{arguments[0]}").startswith(("/dev/pts/", "/dev/tty"))
-        except OSError:
-            return False
+        return procfs.link(f"/proc/{pid}/fd/{arguments[0]}").startswith(("/dev/pts/", "/dev/tty"))
     return name in input_wait.POLLS

@@ -14,11 +14,9 @@ from collections.abc import Callable, Iterator
 from orchctl import procfs
 
 ZYGOTE = "orchctl-zygote"
-_NAME = f"{ZYGOTE}\n".encode()
 # as it was started, by this version or an older one; what it runs, `exe`, only root can see
 _MODULES = (b"\0-m\0orchctl.pair\0", b"\0-m\0orchctl.keeper\0")
 _SUPERVISOR = b"\0-m\0orchctl.supervisor\0"
-_TICKS = 19  # of /proc/PID/stat, counted from the state on: when it started
 _started: dict[int, int] = {}  # when those that the last walk saw were started
 
 
@@ -41,14 +39,14 @@ def descendants(root: int, *, leave_out: int) -> list[int]:
         return _descendants_by_parents(root, leave_out)
     found, seen = list[int](), {leave_out}
     _started.clear()
-    while fresh := [pid for pid in _children(root) if pid not in seen]:
+    while fresh := [pid for pid in procfs.children(root) if pid not in seen]:
         for pid in fresh:
             if pid in seen:
                 continue
             seen.add(pid)
             if not is_daemon(pid):
                 found += [pid] if _note(pid) else []
-                fresh += _children(pid)
+                fresh += procfs.children(pid)
     return found
 
 
@@ -61,22 +59,12 @@ def _descendants_by_parents(root: int, leave_out: int) -> list[int]:
     return found
 
 
-def _children(pid: int) -> list[int]:
-    """Of all its threads, the dead that nobody has waited for included; none of a process that is gone."""
-    found = list[int]()
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                found += map(int, file.read().split())
-    return found
-
-
 def _note(pid: int) -> bool:
     """Remember when a process was started; False if it is a mere entry waiting to be reaped, or gone."""
     words = _stat(pid)
     if not words or words[0] == b"Z":
         return False
-    _started[pid] = int(words[_TICKS])
+    _started[pid] = int(words[procfs.STARTED])
     return True
 
 
@@ -99,12 +87,7 @@ def is_late(pid: int) -> bool:
 
 def is_daemon(pid: int) -> bool:
     """Whether it is a zygote: one that was started from inside a session is below it, and still nothing of it."""
-    try:
-        with open(f"/proc/{pid}/comm", "rb") as name, open(f"/proc/{pid}/cmdline", "rb") as words:
-            started = words.read()
-            return name.read() == _NAME and any(module in started for module in _MODULES)
-    except OSError:
-        return False
+    return procfs.name(pid) == ZYGOTE and _started_as(pid, *_MODULES)
 
 
 def of_session(leader: int, belongs: Callable[[int], bool] = lambda pid: False, since_ticks: int = 0) -> list[int]:
@@ -124,17 +107,17 @@ def of_session(leader: int, belongs: Callable[[int], bool] = lambda pid: False, 
 
 def is_ours(pid: int) -> bool:
     """Whether it is a zygote, a keeper, a mover or a supervisor: by how it was started, which forks inherit."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as words:
-            started = words.read()
-    except OSError:
-        return False
-    return any(module in started for module in (*_MODULES, _SUPERVISOR))
+    return _started_as(pid, *_MODULES, _SUPERVISOR)
+
+
+def _started_as(pid: int, *modules: bytes) -> bool:
+    words = procfs.read(f"{pid}/cmdline")
+    return any(module in words for module in modules)
 
 
 def orphans_of(reaper: int) -> list[int]:
     """The children of a process, in the walk that `send` goes by; not those that wait to be reaped."""
-    return [pid for pid in _children(reaper) if _note(pid)]
+    return [pid for pid in procfs.children(reaper) if _note(pid)]
 
 
 def send(pids: list[int], *signals: signal.Signals) -> None:
@@ -167,13 +150,13 @@ def _held(pid: int) -> Iterator[int | None]:
 def start_ticks(pid: int) -> int:
     """When a process started, in clock ticks since boot; with its number, that names it for ever."""
     words = _stat(pid)
-    return int(words[_TICKS]) if words else 0
+    return int(words[procfs.STARTED]) if words else 0
 
 
 def _stat(pid: int) -> list[bytes]:
     """Of /proc/PID/stat, from the state on; nothing of a process that is gone."""
     words = procfs.stat(pid)
-    return words if len(words) > _TICKS else []
+    return words if len(words) > procfs.STARTED else []
 
 
 def _below(parents: dict[int, int]) -> dict[int, list[int]]:
@@ -187,15 +170,9 @@ def _all() -> dict[int, tuple[int, int]]:
     """Parent and terminal session of every process that is not a mere entry waiting to be reaped."""
     found = {}
     _started.clear()
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with (
-                contextlib.suppress(OSError, ValueError, IndexError),
-                open(f"/proc/{entry}/stat", "rb") as file,
-            ):
-                words = file.read().rpartition(b")")[2].split()
-                state, parent, _, session = words[:4]
-                if state != b"Z":
-                    found[int(entry)] = int(parent), int(session)
-                    _started[int(entry)] = int(words[_TICKS])
+    for pid in procfs.pids():
+        words = _stat(pid)
+        if words and words[procfs.STATE] != b"Z":
+            found[pid] = int(words[procfs.PARENT]), int(words[procfs.SESSION])
+            _started[pid] = int(words[procfs.STARTED])
     return found

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import cache
 
+from orchctl import procfs
 from orchctl.log import journal
 from orchctl.session import layout
 
@@ -51,11 +52,7 @@ def boot_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-@cache
-def boot_id() -> str:
-    """Which boot that is."""
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return file.read().strip()
+boot_id = cache(procfs.boot_id)
 
 
 class Clock:

@@ -7,6 +7,7 @@ from collections import Counter
 
 import click
 
+from orchctl import procfs
 from orchctl.cli.output import Form, forms
 from orchctl.client.doctor import Finding, Level, diagnose
 from orchctl.terminal import one_line
@@ -51,9 +52,7 @@ def _print(finding: Finding) -> None:
 
 def _environment() -> dict[str, str]:
     """As we were given it: Python itself may set LC_CTYPE."""
-    try:
-        with open("/proc/self/environ", "rb") as file:
-            pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0") if pair]
-    except OSError:
+    given = procfs.environment("self")
+    if given is None:
         return dict(os.environ)
-    return {name: value for name, _, value in pairs}
+    return {name: value for name, _, value in (os.fsdecode(pair).partition("=") for pair in given)}

@@ -8,6 +8,7 @@ import re
 import socket
 from collections.abc import Iterator
 
+from orchctl import procfs
 from orchctl.client.doctor.check import Case, Finding, command, note, ok, run, warning
 from orchctl.client.doctor.state_dir import user_name
 
@@ -39,7 +40,7 @@ def check_logout(case: Case) -> Iterator[Finding]:
         yield ok(LOGOUT, "no systemd runs here, so no logout ends anything")
         return
     user, kills, lingers = user_name(), _kills_at_logout(), os.path.exists(f"/var/lib/systemd/linger/{user_name()}")
-    group = _cgroup(case.supervisor or os.getpid())
+    group = os.fsdecode(procfs.read(f"{case.supervisor or os.getpid()}/cgroup"))
     own_scope = "systemd-run --user --scope orchctl supervisor start"
     if re.search(r"/user@\d+\.service/", group) and not lingers:
         what = "it runs below the user's own systemd, which ends with the last logout, and so do all sessions"
@@ -106,14 +107,6 @@ def _configured() -> str:
 
 def _is_it(line: str) -> bool:
     return line.partition("=")[0].strip() == "KillUserProcesses"
-
-
-def _cgroup(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def _answers(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import locale
 import os
 import re
@@ -9,6 +10,9 @@ import resource
 import sys
 from collections.abc import Iterator
 
+import psutil
+
+from orchctl import procfs
 from orchctl.client.doctor.check import Case, Finding, note, ok, problem, warning
 from orchctl.client.doctor.state_dir import nearest
 from orchctl.units import about_size
@@ -75,15 +79,10 @@ def _output_bytes(sessions: str) -> int:
 def _kind(path: str) -> str:
     """The type of the file system that a path is on: the longest mount point before it, the last of equals."""
     best, kind = "", ""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            for line in file:
-                first, _, second = line.partition(" - ")
-                point = first.split()[4].replace("\\040", " ")
-                if (path == point or path.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
-                    best, kind = point, second.split()[0]
-    except (OSError, IndexError):
-        return ""
+    with contextlib.suppress(OSError):
+        for mount in psutil.disk_partitions(all=True):
+            if f"{path}/".startswith(mount.mountpoint.rstrip("/") + "/") and len(mount.mountpoint) >= len(best):
+                best, kind = mount.mountpoint, mount.fstype
     return kind
 
 
@@ -141,7 +140,7 @@ def check_terminals(_: Case) -> Iterator[Finding]:
             PTY, f"no terminal can be made: {error.strerror}", "mount -t devpts devpts /dev/pts -o ptmxmode=0666"
         )
         return
-    most, there = _number("/proc/sys/kernel/pty/max"), _number("/proc/sys/kernel/pty/nr")
+    most, there = procfs.number("sys/kernel/pty/max"), procfs.number("sys/kernel/pty/nr")
     if most is None or there is None:
         yield ok(PTY, "one can be made")
     elif most - there < FEW_TERMINALS:
@@ -203,14 +202,7 @@ def _narrow(pid: int, sessions: int, whose: str) -> Iterator[Finding]:
 
 def _own_tasks() -> int:
     """Threads count, and so do those in other sessions of the same user."""
-    count = 0
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == os.geteuid():
-                count += len(os.listdir(f"/proc/{name}/task"))
-        except OSError:
-            continue
-    return count
+    return sum(len(procfs.threads(pid)) for pid in procfs.pids() if procfs.user(pid) == os.getuid())
 
 
 def _pidfd() -> bool:
@@ -241,11 +233,3 @@ def _subreaper() -> bool:
 
     answer = ctypes.c_int()
     return bool(ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0) == 0)
-
-
-def _number(path: str) -> int | None:
-    try:
-        with open(path, encoding="ascii") as file:
-            return int(file.read())
-    except (OSError, ValueError):
-        return None
