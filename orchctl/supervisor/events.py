@@ -10,19 +10,39 @@ import logging
 import time
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from orchctl.log.event_journal import EventStore
 from orchctl.log.journal import Decoded, Record
+from orchctl.log.session_files import Spec
+from orchctl.session.run import Run
 from orchctl.session.tale import Tale, of_command, of_conversation
 from orchctl.supervisor.change import News
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.session import SupervisedSession
 
 log = logging.getLogger(__name__)
 Event = dict[str, Any]
 WORD, WORDS = 1024, 16  # of a command line in an event; `spec.json` has all of it
+
+
+class ToldSession(Protocol):
+    """A session that something is told of."""
+
+    spec: Spec
+    run: Run
+
+
+class JournalledSession(ToldSession, Protocol):
+    """The same, whose own journals are told."""
+
+    @property
+    def is_server(self) -> bool: ...
+    @property
+    def prompts(self) -> bool: ...
+    @property
+    def talk(self) -> object: ...
+    def no_further_than(self, run: int, commands: int) -> tuple[int, int]: ...
+    def read_journal(self, offset: int) -> Decoded: ...
+    def read_commands(self, offset: int) -> Decoded: ...
 
 
 class Teller:
@@ -33,7 +53,7 @@ class Teller:
         self.news = News()
         self._tales: dict[str, tuple[Tale, int, int]] = {}
 
-    def catch_up(self, session: SupervisedSession) -> bool:
+    def catch_up(self, session: JournalledSession) -> bool:
         """Tell what the session's journals say and nobody has told; False when the disk does not take it now."""
         if session.is_server:  # what becomes of conversations on it is told by theirs
             return True
@@ -60,7 +80,7 @@ class Teller:
             return False
         return True
 
-    def say(self, session: SupervisedSession, kind: str, **fields: Any) -> None:
+    def say(self, session: ToldSession, kind: str, **fields: Any) -> None:
         """Tell what no journal says; done without when the disk is full."""
         self._append(session, [{"type": kind, **fields}])
 
@@ -73,7 +93,7 @@ class Teller:
         self._tales.pop(session_id, None)
         self.events.forget(session_id)
 
-    def remember(self, session: SupervisedSession) -> None:
+    def remember(self, session: JournalledSession) -> None:
         """The session goes on; what its journals say up to here was told."""
         self.events.told[session.spec.id] = session.no_further_than(1 << 62, 1 << 62)
 
@@ -84,7 +104,7 @@ class Teller:
             self.events.append([{"type": "gap", "session": None, "first_seq": dropped[0], "end_seq": dropped[1]}], now)
             self.news.tell()
 
-    def _append(self, session: SupervisedSession, events: list[Event]) -> bool:
+    def _append(self, session: ToldSession, events: list[Event]) -> bool:
         spec = session.spec
         common = {
             "session": spec.id,
@@ -111,7 +131,7 @@ def _in_order(runs: Decoded, seconds: Decoded, *, mixed: bool) -> Iterator[tuple
     return heapq.merge(first, second, key=lambda one: one[0].get("time", 0.0)) if mixed else chain(first, second)
 
 
-def _created(session: SupervisedSession) -> Event:
+def _created(session: ToldSession) -> Event:
     spec = session.spec
     return {
         "type": "session.state",

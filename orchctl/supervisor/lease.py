@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.lazy_dataclass import dataclass
@@ -36,11 +36,8 @@ from orchctl.session.lease_state import (
 from orchctl.supervisor import failpoints
 from orchctl.supervisor.change import News
 from orchctl.supervisor.clock import boot_s
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.events import Teller
-    from orchctl.supervisor.session import SupervisedSession
-
+from orchctl.supervisor.events import Teller, ToldSession
+from orchctl.supervisor.pair import Pair
 
 NEWS_LIMIT = 64  # for a viewer that does not read; each says all that counts
 
@@ -100,10 +97,21 @@ LONGEST_S = 10 * 365 * 86400.0
 Decision = Callable[[Rights, float], Change]
 
 
+class LeasedSession(ToldSession, Protocol):
+    """A session that is typed into."""
+
+    folder: str
+
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def pair(self) -> Pair: ...
+
+
 class Leases:
     """The one authority of one session."""
 
-    def __init__(self, session: SupervisedSession, store: LeaseStore, teller: Teller, *, over: bool) -> None:
+    def __init__(self, session: LeasedSession, store: LeaseStore, teller: Teller, *, over: bool) -> None:
         self._session = session
         self._store = store
         self._teller = teller

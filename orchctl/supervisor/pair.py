@@ -18,7 +18,7 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.lazy_dataclass import dataclass
@@ -26,42 +26,6 @@ from orchctl.pair import wire
 from orchctl.paths import socket_address
 from orchctl.session import layout
 from orchctl.supervisor import stopped
-
-
-class Readers:
-    """Of one session. The mover is told the lowest offset, not every step."""
-
-    def __init__(self, pair: PairLink, step_bytes: int) -> None:
-        self._pair = pair
-        self._step_bytes = step_bytes
-        self._at: dict[object, int] = {}
-        self._told: int | None = None
-
-    @property
-    def any(self) -> bool:
-        """Whether somebody does."""
-        return bool(self._at)
-
-    def at(self, who: object, offset: int) -> None:
-        """Somebody has read up to here, and goes on."""
-        self._at[who] = offset
-        self._tell()
-
-    def gone(self, who: object) -> None:
-        """Somebody reads no more."""
-        self._at.pop(who, None)
-        self._tell()
-
-    def _tell(self) -> None:
-        lowest = min(self._at.values(), default=None)
-        if lowest is None or self._told is None:
-            news = lowest is not self._told
-        else:
-            news = not 0 <= lowest - self._told < self._step_bytes
-        if news:
-            self._told = lowest
-            self._pair.hold(lowest)
-
 
 log = logging.getLogger(__name__)
 ANSWER_S = 2.0
@@ -86,6 +50,28 @@ class _Question:
     kind: int
     payload: bytes
     answer: asyncio.Future[bytes]
+
+
+class Pair(Protocol):
+    """What is asked of whoever keeps a session, whatever its kind; `PairLink` says what each of these means."""
+
+    greeted: asyncio.Event
+    gone: asyncio.Event
+    stalled: str
+
+    async def tend(self, first: socket.socket | None) -> None: ...
+    def watch(self, seen: int) -> None: ...
+    def fence(self, epoch: int) -> None: ...
+    def kill(self, grace_s: float) -> None: ...
+    def signal_program(self, number: int) -> None: ...
+    async def sweep(self, since_ticks: int, number: int) -> int: ...
+    def processes(self) -> list[int]: ...
+    async def who_is_left(self) -> tuple[int, ...]: ...
+    def check_socket(self) -> None: ...
+    async def keep_environment(self) -> None: ...
+    def hold(self, offset: int | None) -> None: ...
+    def trim(self, keep_bytes: int) -> None: ...
+    def roll(self) -> None: ...
 
 
 class PairLink:

@@ -10,18 +10,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from orchctl.errors import OrchctlError
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import Spec
+from orchctl.log.sync import Safety
 from orchctl.protocol import codec, frames, messages
 from orchctl.protocol.frames import DATA_LIMIT_BYTES
 from orchctl.protocol.messages import Answer
 from orchctl.session.stream import Credit
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.pair import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,41 @@ async def gathered(values: AsyncIterator[T]) -> AsyncIterator[list[T]]:
         yield page
 
 
+class Readers:
+    """Of one session. The mover is told the lowest offset, not every step."""
+
+    def __init__(self, pair: Pair, step_bytes: int) -> None:
+        self._pair = pair
+        self._step_bytes = step_bytes
+        self._at: dict[object, int] = {}
+        self._told: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether somebody does."""
+        return bool(self._at)
+
+    def at(self, who: object, offset: int) -> None:
+        """Somebody has read up to here, and goes on."""
+        self._at[who] = offset
+        self._tell()
+
+    def gone(self, who: object) -> None:
+        """Somebody reads no more."""
+        self._at.pop(who, None)
+        self._tell()
+
+    def _tell(self) -> None:
+        lowest = min(self._at.values(), default=None)
+        if lowest is None or self._told is None:
+            news = lowest is not self._told
+        else:
+            news = not 0 <= lowest - self._told < self._step_bytes
+        if news:
+            self._told = lowest
+            self._pair.hold(lowest)
+
+
 AWAY_S = 10.0  # a folder that was moved away may come back; one that is gone must be told
 AWAY_LOOK_S = 0.05
 
@@ -121,7 +156,16 @@ async def patiently(look: Callable[[], T]) -> T:
     return look()
 
 
-async def wait_for_files(session: SupervisedSession) -> None:
+class LogSession(Protocol):
+    """A session whose log is sent."""
+
+    spec: Spec
+    folder: str
+    safety: Safety
+    readers: Readers
+
+
+async def wait_for_files(session: LogSession) -> None:
     """Until the session's folder is there; an error where it does not come back, never a short answer."""
     until = time.monotonic() + AWAY_S
     while not os.path.isdir(session.folder):
@@ -131,7 +175,7 @@ async def wait_for_files(session: SupervisedSession) -> None:
 
 
 async def send_range(
-    call: Call, session: SupervisedSession, log: OutputLog, offset: int, end: int, flow: Flow | None = None
+    call: Call, session: LogSession, log: OutputLog, offset: int, end: int, flow: Flow | None = None
 ) -> int:
     """Everything from `offset` to `end` that is kept, as fast as the reader takes it; where the next byte goes on."""
     if offset < end:

@@ -28,7 +28,8 @@ from orchctl.supervisor.change import News, kept_up
 from orchctl.supervisor.context import House
 from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.lease import Leases
-from orchctl.supervisor.pair import PairLink, Readers
+from orchctl.supervisor.pair import PairLink
+from orchctl.supervisor.request import Readers
 from orchctl.supervisor.unpaired import Unpaired
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchctl.supervisor.pair import PairLink, Readers
+from orchctl.supervisor.pair import PairLink
+from orchctl.supervisor.request import Readers
 
 PROPERTY = settings(deadline=None, max_examples=150)
 STEP = 100

@@ -17,7 +17,7 @@ import contextlib
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchctl.errors import Conflict
 from orchctl.lazy_dataclass import dataclass
@@ -29,10 +29,7 @@ from orchctl.shell.execution import INTERRUPTED, End, Ending, Execution
 from orchctl.shell.marks import Mark, MarkScanner, statuses
 from orchctl.supervisor.exec.pipes import CommandPipes
 from orchctl.supervisor.exec.prompt import DRAWING_S, Prompt, newline_mapping
-from orchctl.supervisor.exec.running import ANY_INPUTS, Overtime, Running
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.exec.running import ANY_INPUTS, Overtime, Running, ShellSession
 
 LINE_TRIES = 3  # a line that a late interrupt threw away is typed again
 SCAN_BYTES = 1 << 18
@@ -54,7 +51,7 @@ class _Trail:
 class CommandFollower:
     """Of one session."""
 
-    def __init__(self, session: SupervisedSession, shell: Shell, prompt: Prompt, pipes: CommandPipes) -> None:
+    def __init__(self, session: ShellSession, shell: Shell, prompt: Prompt, pipes: CommandPipes) -> None:
         self._session = session
         self._shell = shell
         self._prompt = prompt

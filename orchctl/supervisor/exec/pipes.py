@@ -10,15 +10,11 @@ import asyncio
 import contextlib
 import math
 import time
-from typing import TYPE_CHECKING
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.commands import CommandStore, apart_files
 from orchctl.supervisor.exec.running import COME_BACK_S, Running
-from orchctl.supervisor.pair import ANSWER_S
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.pair import ANSWER_S, PairLink
 
 DRAIN_S = 0.5  # how often a command that is over and cannot store its output is looked at
 
@@ -26,8 +22,8 @@ DRAIN_S = 0.5  # how often a command that is over and cannot store its output is
 class CommandPipes:
     """Of one session."""
 
-    def __init__(self, session: SupervisedSession, store: CommandStore) -> None:
-        self._session = session
+    def __init__(self, pair: PairLink, store: CommandStore) -> None:
+        self._pair = pair
         self._store = store
 
     async def store(self, running: Running) -> None:
@@ -41,7 +37,7 @@ class CommandPipes:
             if running.short:
                 raise OrchctlError(running.short, code="no-space")
             return
-        exec_id, pair = running.asked.exec_id, self._session.pair
+        exec_id, pair = running.asked.exec_id, self._pair
         draining = asyncio.ensure_future(pair.drain_pipes(exec_id))
         try:
             while not (await asyncio.wait((draining,), timeout=DRAIN_S))[0]:
@@ -78,4 +74,4 @@ class CommandPipes:
         """Of a command that failed: nobody reads what it still writes."""
         with contextlib.suppress(Conflict, TimeoutError):
             async with asyncio.timeout(ANSWER_S):
-                await self._session.pair.drain_pipes(running.asked.exec_id, drop=True)
+                await self._pair.drain_pipes(running.asked.exec_id, drop=True)

@@ -9,7 +9,7 @@ import termios
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchctl.errors import Conflict
 from orchctl.lazy_dataclass import dataclass
@@ -17,13 +17,9 @@ from orchctl.log.reader import OutputLog
 from orchctl.pair import wire
 from orchctl.shell.base import Shell
 from orchctl.shell.marks import Aftermath, Mark, MarkScanner, at_prompt, whole_marks
+from orchctl.supervisor.exec.running import Running, ShellSession
 from orchctl.supervisor.pair import PairLink
 from orchctl.terminal.replay import answers
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.exec.running import Running
-    from orchctl.supervisor.session import SupervisedSession
-
 
 TAIL_BYTES = 4096  # a question that lies further back was given up
 
@@ -101,11 +97,12 @@ class Place:
 class Prompt:
     """Of one session whose shell makes marks."""
 
-    def __init__(self, session: SupervisedSession, shell: Shell) -> None:
+    def __init__(self, session: ShellSession, shell: Shell) -> None:
         self._session = session
         self._shell = shell
         # where the last prompt with an empty line was made, and how many lines had been typed by then
         self._empty_at: tuple[int, int] | None = None
+        self.last_end = 0  # where the output of the last command ended
         self._cut_short = False  # its start was interrupted: its marks may be missing, and the kernel's word is enough
         self._playing = Playing(
             session.pair, at_prompt=shell.asks_at_prompt, attended_from=session.leases.answered_from
@@ -342,10 +339,9 @@ class Prompt:
         """Whether nobody typed since the last command ended. The mark of its prompt is gone with old output, or far
         behind what others have written since, and the kernel's word is enough.
         """
-        commands = self._session.commands
         if not self._session.run.prompted_once:
             return self._cut_short and not (seen["typed_at"] or seen.get("lines") or seen.get("open"))
-        return commands is not None and bool(seen["typed_at"] <= commands.last_end)
+        return bool(seen["typed_at"] <= self.last_end)
 
     def _drawn_before(self, log: OutputLog, marks: list[Mark], typed_at: int) -> bool:
         """Whether the last mark is that of a prompt which was drawn again after something was typed at it."""

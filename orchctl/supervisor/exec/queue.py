@@ -14,7 +14,7 @@ import shlex
 import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.commands import CommandStore, apart_files
@@ -31,10 +31,7 @@ from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.exec.follower import CommandFollower
 from orchctl.supervisor.exec.pipes import CommandPipes
 from orchctl.supervisor.exec.prompt import Place, Prompt, ticks
-from orchctl.supervisor.exec.running import ANY_INPUTS, COME_BACK_S, Running, begins_at
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.exec.running import ANY_INPUTS, COME_BACK_S, Running, ShellSession, begins_at
 
 log = logging.getLogger(__name__)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # a disk that takes no more, for now
@@ -47,12 +44,12 @@ PARSE_S = 10.0  # a text that takes longer to parse is run without an end of its
 class Commands:
     """The queue, the history, and the one command that runs."""
 
-    def __init__(self, session: SupervisedSession, store: CommandStore) -> None:
+    def __init__(self, session: ShellSession, store: CommandStore) -> None:
         self._session = session
         self.store = store
         self._shell = detect.named(session.spec.shell or "")
         self.prompt = Prompt(session, self._shell)
-        self.pipes = CommandPipes(session, store)
+        self.pipes = CommandPipes(session.pair, store)
         self._follower = CommandFollower(session, self._shell, self.prompt, self.pipes)
         # to be put once: others may have made them
         self._kept = self._shell.kept_files(session.spec.nonce, store.shell)
@@ -65,7 +62,6 @@ class Commands:
         self._apart_of_before: list[Running] = []  # whose output a supervisor before this one left
         self.current: Running | None = None
         self.history: list[Command] = []
-        self.last_end = 0  # where the output of the last command ended
         self._number = 0
         self._restore()
 
@@ -326,7 +322,7 @@ class Commands:
         lasted_s = ended_at - running.command.started_at if began_boot_s is None else boot_s() - began_boot_s
         running.command = replace(running.command, ended_at=ended_at, duration_s=max(0.0, lasted_s), **fields)
         running.safe_offset = running.command.end_offset or running.safe_offset
-        self.last_end = running.command.end_offset or self.last_end
+        self.prompt.last_end = running.command.end_offset or self.prompt.last_end
         try:
             self._journal("end", running)
         except (
@@ -376,7 +372,7 @@ class Commands:
             ended.kept = record["apart"] and self.store.has(*apart_files(command.id))
             if ended.kept:
                 self._apart_of_before.append(ended)
-            self.last_end = command.end_offset or self.last_end
+            self.prompt.last_end = command.end_offset or self.prompt.last_end
             self._by_id[command.id] = ended
             if record["record"]:
                 self.history.append(command)
