@@ -14,7 +14,7 @@ from pathlib import Path
 TOP = Path(__file__).parent.parent
 PACKAGE = TOP / "orchctl"
 MOST_MODULES = 260
-MOST_IN_CIRCLES = 2
+MOST_IN_CIRCLES = 0
 SMALL_LINES, LARGE_LINES = 50, 500
 MEDIAN_LINES = range(110, 221)
 SMALL = {  # each with the reason why it stands alone

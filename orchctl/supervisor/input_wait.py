@@ -98,7 +98,7 @@ def refuse(app: Supervisor, call: Call, session: SupervisedSession, what: str) -
 def _runs_in(app: Supervisor, peer: int, session: SupervisedSession) -> bool:
     if session.talk is None:
         return session.run.pid is not None and descends_from(peer, session.run.pid)
-    held = app.registry.lives.servers.of(session.talk)
+    held = app.registry.agents.of(session.talk)
     server = held.session.run.pid if held is not None else None
     if held is None or server is None or not descends_from(peer, server):
         return False

@@ -67,7 +67,9 @@ class Upkeep:
         )
 
     async def _sync(self) -> None:
-        self._app.registry.lives.tick(self._app.registry.all())
+        self._app.registry.agents.tick()
+        for session in self._app.registry.all():
+            session.check_limits()
         for session in self._app.registry.held():
             if session.closed and session.pair.gone.is_set():
                 await session.wrap_up()

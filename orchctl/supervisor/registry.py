@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 from orchctl.agents import registry
 from orchctl.errors import BadInput, Conflict, Internal, NoSuchSession, OrchctlError
@@ -19,14 +19,16 @@ from orchctl.session import selection as choosing
 from orchctl.session import selection as selector
 from orchctl.session.model import Selection, Session, State
 from orchctl.supervisor import spawn as shell_start
-from orchctl.supervisor.agents.conversation import Talk
-from orchctl.supervisor.agents.sessions import Lives
+from orchctl.supervisor.agent_session import AgentSession
+from orchctl.supervisor.agents import programs
+from orchctl.supervisor.agents.pool import Servers
 from orchctl.supervisor.change import carried_through, guarded
 from orchctl.supervisor.context import House
 from orchctl.supervisor.limits import Archive, LimitGuard
-from orchctl.supervisor.request import close, copy
+from orchctl.supervisor.request import copy
 from orchctl.supervisor.session import SupervisedSession
-from orchctl.supervisor.spawn import checked, salvaged, start_error, with_stdin
+from orchctl.supervisor.spawn import checked, salvaged, with_stdin
+from orchctl.supervisor.terminal_session import TerminalSession
 from orchctl.supervisor.zygote import ZygoteLink
 
 log = logging.getLogger(__name__)
@@ -51,7 +53,7 @@ class Registry:
         self._limits = LimitGuard(house)
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
         self._quick: dict[str, int] = {}  # runs in a row that ended soon, of sessions that start again
-        self.lives = Lives(house, tasks, self._start_server, self._server)
+        self.agents = Servers(house, tasks, self._start_server, self._server)
 
     def adopt(self) -> None:
         """Take over what earlier supervisors left. What was never forked was never answered for, and goes."""
@@ -66,7 +68,11 @@ class Registry:
                 unread.append(session_id)
         if unread:
             self._tasks.create_task(guarded("unreadable sessions", self._adopt_later(unread)))
-        self.lives.adopt(list(self._sessions.values()))
+        sessions = self._sessions.values()
+        self.agents.adopt(
+            [one.spec.id for one in sessions if one.is_server],
+            [talk for one in sessions for talk in one.conversations()],
+        )
         for session_id in list(self._house.teller.events.told):
             if session_id not in self._sessions and session_id not in unread:
                 self._house.teller.forget(session_id)
@@ -81,14 +87,27 @@ class Registry:
             if spec is None:
                 log.warning("session %s: nothing tells what it is; its files are left as they are", session_id)
                 return True
-            session = SupervisedSession(spec, self._house)
+            session = self._made(spec)
         except OSError as error:
             log.warning("session %s cannot be read, and is tried again: %s", session_id, error.strerror)
             return False
         self._sessions[session_id] = session
-        self.lives.hold(session)
-        self._tasks.create_task(guarded(f"session {session_id}", self._tend(session, None)))
+        self.tend(session)
         return True
+
+    def _made(self, spec: Spec, *, over: bool = False) -> SupervisedSession:
+        """A session of the kind that the intent says."""
+        if spec.agent is not None:
+            return AgentSession(spec, spec.agent, self._house, self.agents, over=over)
+        return TerminalSession(spec, self._house, over=over)
+
+    def tend(self, session: SupervisedSession, first: socket.socket | None = None) -> None:
+        """Have it looked after to its end."""
+        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, first)))
+
+    def put(self, session: SupervisedSession) -> None:
+        """This object stands for its id."""
+        self._sessions[session.spec.id] = session
 
     async def _adopt_later(self, unread: list[str]) -> None:
         """Files that could not be read at the start are tried again until they can be."""
@@ -193,22 +212,9 @@ class Registry:
             self._store.put_environment(session_id, shell_start.environment(session.spec, folder, env))
         self._house.ended.remove(session_id)
         self.archive.remove(session_id)
-        fresh = SupervisedSession(session.spec, self._house)
-        self._sessions[session_id] = fresh
-        if fresh.talk is not None:
-            await self._resume(fresh, fresh.talk)
-            return fresh
-        before = fresh.run.number
-        try:
-            async with self._starting:
-                await self._start(fresh)
-        except OSError:  # before anybody was asked to fork
-            self._sessions[session_id] = session
-            raise
-        if fresh.run.number == before:
-            fresh.pair.greeted.set()
-            fresh.pair.gone.set()
-            raise start_error(fresh.spec, *(fresh.run.failure or ("exec", errno.EAGAIN)))
+        fresh = self._made(session.spec)
+        self.put(fresh)
+        await fresh.start_again(self, session)
         return fresh
 
     def put_away(self, session: SupervisedSession) -> None:
@@ -262,7 +268,7 @@ class Registry:
             spec = salvaged(self._store, session_id)
         if spec is None:
             raise NoSuchSession(f"the files of session {session_id} are gone or damaged", code="damaged-session")
-        session = SupervisedSession(spec, self._house, over=True)
+        session = self._made(spec, over=True)
         session.pair.greeted.set()
         session.pair.gone.set()
         return session
@@ -278,7 +284,7 @@ class Registry:
 
         `stdin` is the descriptor that was handed over; it stays the caller's.
         """
-        asked = await with_stdin(self.lives.resolved(asked), stdin, self._zygote.can)
+        asked = await with_stdin(programs.resolved(self._house.config, asked), stdin, self._zygote.can)
         for _ in range(SPAWN_TRIES):
             if asked.session_id in self.archive:
                 return self._take_out(asked.session_id)
@@ -287,85 +293,39 @@ class Registry:
                 await session.pair.greeted.wait()
             elif (session := self._already_there(asked)) is not None:
                 return session
-            elif not await carried_through(self._tasks, self._started(session := self._create(asked), copy(stdin))):
+            elif not await carried_through(self._tasks, (session := self._create(asked)).start(self, copy(stdin))):
                 continue
             if self._sessions.get(asked.session_id) is session or session.over:
                 return session
         raise Internal("no keeper could be started; see 'supervisor.log' in the state directory", code="spawn-failed")
 
-    async def _started(self, session: SupervisedSession, stdin: int | None = None) -> bool:
-        """Have the session's program started; False when the zygote died with the request in its hands.
-
-        `stdin` is the program's, and closed here.
-
-        A keeper that was asked for cannot be called back: this is carried through, whoever still listens.
-        """
-        if session.talk is not None:
-            await self._begin(session, session.talk)
-            return True
-        try:
-            async with self._starting:
-                await self._start(session, stdin)
-        except Exception as error:  # not when the supervisor ends: its keeper may be on its way: the next one will see
-            if not (isinstance(error, OrchctlError) and error.code == "unreadable"):
-                self._drop(session)
-            raise
-        finally:
-            close(stdin)
-        if session.run.started_at is None:
-            self._drop(session)
-        if session.run.failure is not None:
-            raise start_error(session.spec, *session.run.failure)
-        return session.run.started_at is not None
-
-    def _drop(self, session: SupervisedSession) -> None:
+    def drop(self, session: SupervisedSession) -> None:
+        """Nothing is left of it."""
         del self._sessions[session.spec.id]
         self._house.teller.forget(session.spec.id)
         self._store.remove(session.spec.id)
 
-    async def _begin(self, session: SupervisedSession, talk: Talk) -> None:
-        """A conversation; one that cannot be begun leaves nothing behind."""
-        self.lives.hold(session)
-        try:
-            await self.lives.open(talk)
-        except BaseException:
-            self.lives.servers.release(talk)
-            talk.close()
-            del self._sessions[session.spec.id]
-            self._house.teller.forget(session.spec.id)
-            self._store.remove(session.spec.id)
-            raise
-        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, None)))
-
-    async def _resume(self, session: SupervisedSession, talk: Talk) -> None:
-        """Another run of a conversation; one that cannot be resumed is closed, and says why."""
-        self.lives.begin(session)
-        self.lives.hold(session)
-        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, None)))
-        try:
-            await self.lives.open(talk)
-        except OrchctlError:
-            await self.lives.fail(talk)
-            raise
-
-    async def _start_server(self, spec: Spec, env: dict[str, str], prepare: Callable[[str], None]) -> SupervisedSession:
+    async def _start_server(self, spec: Spec, env: dict[str, str], prepare: Callable[[str], None]) -> TerminalSession:
         """The process of an agent server, as a session that nobody sees."""
         for _ in range(SPAWN_TRIES):
             self._store.create(spec, env, {}, prepare)
-            session = self._sessions[spec.id] = SupervisedSession(spec, self._house)
-            if await self._started(session):
+            session = TerminalSession(spec, self._house)
+            self.put(session)
+            if await session.start(self, None):
                 return session
         raise Internal("no keeper could be started; see 'supervisor.log' in the state directory", code="spawn-failed")
 
-    def _server(self, session_id: str) -> SupervisedSession | None:
-        """An agent server's session, also of one that has ended."""
+    def _server(self, session_id: str) -> TerminalSession | None:
+        """An agent server's session, also of one that has ended; it is a program like any other."""
         try:
-            return self._sessions.get(session_id) or self._take_out(session_id)
+            return cast(TerminalSession, self._sessions.get(session_id) or self._take_out(session_id))
         except OrchctlError:
             return None
 
     def _create(self, asked: SpawnSession) -> SupervisedSession:
-        agent, server_env = self.lives.checked(asked) if registry.is_agent(asked.backend) else (None, {})
+        agent, server_env = (
+            programs.checked(self._house.config, asked) if registry.is_agent(asked.backend) else (None, {})
+        )
         intent = replace(checked(asked), ring_bytes=self._house.config.session_bytes, agent=agent)
         spec = self._limits.apply(intent)
         if asked.name is not None:
@@ -379,10 +339,8 @@ class Registry:
         except OSError as error:
             self._store.remove(spec.id)
             raise OrchctlError(f"the session cannot be written down: {error.strerror}", code="no-space") from None
-        session = SupervisedSession(spec, self._house)
-        self._sessions[spec.id] = session
-        if agent is not None:
-            self.lives.begin(session)
+        session = self._made(spec)
+        self.put(session)
         return session
 
     def known(self, session_id: str) -> Session | None:
@@ -432,7 +390,12 @@ class Registry:
         spec, files = shell_start.equipped(spec, folder)
         self._store.create(spec, shell_start.environment(spec, folder, env), files)
 
-    async def _start(self, session: SupervisedSession, stdin: int | None = None) -> None:
+    async def fork(self, session: SupervisedSession, stdin: int | None) -> None:
+        """Have a pair started for it, not too many at once; returns once that has said hello, or is gone."""
+        async with self._starting:
+            await self._fork(session, stdin)
+
+    async def _fork(self, session: SupervisedSession, stdin: int | None) -> None:
         before = session.run.number
         ours, theirs = socket.socketpair()
         with theirs:
@@ -444,7 +407,7 @@ class Registry:
                 ours.close()
                 await self._zygote.replacement()
                 return
-        self._tasks.create_task(guarded(f"session {session.spec.id}", self._tend(session, ours)))
+        self.tend(session, ours)
         await session.pair.greeted.wait()
         await self._look(session, before)
 

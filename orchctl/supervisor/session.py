@@ -1,4 +1,8 @@
-"""One session as the supervisor holds it: its intent, its run so far, its pair, and who waits for news."""
+"""One session as the supervisor holds it: its intent, its run so far, its pair, and who waits for news.
+
+There are two kinds: a program below a pair (`terminal_session.py`) and a conversation with an agent
+(`agent_session.py`). Here is what both share, and what everybody else may ask of either.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,10 @@ import logging
 import os
 import socket
 import time
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Protocol, cast
 
 from orchctl.errors import Conflict
 from orchctl.log import journal, segments
@@ -16,21 +23,19 @@ from orchctl.log.commands import TypedLog
 from orchctl.log.disk import REAL
 from orchctl.log.reader import OutputLog
 from orchctl.log.recovery import recover
-from orchctl.log.session_files import ConversationStore, LeaseStore, Spec
+from orchctl.log.session_files import LeaseStore, Spec
 from orchctl.log.sync import Safety
 from orchctl.log.time_index import Timeline
-from orchctl.session import layout
 from orchctl.session import run as restarting
+from orchctl.session.agent import AgentState
 from orchctl.session.model import Output, Session, State
 from orchctl.session.run import Run
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.change import News, kept_up
 from orchctl.supervisor.context import House
-from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.lease import Leases
-from orchctl.supervisor.pair import PairLink
+from orchctl.supervisor.pair import Pair, PairLink
 from orchctl.supervisor.request import Readers
-from orchctl.supervisor.unpaired import Unpaired
 
 log = logging.getLogger(__name__)
 LEFT_S = 2.0
@@ -39,24 +44,42 @@ GONE = "its files are gone"
 SERVER = "server"  # the backend of an agent server's own session, which nobody sees but `harness list`
 
 
-class SupervisedSession:
+Duties = dict[str, Callable[[], Coroutine[Any, Any, None]]]
+
+
+class Launcher(Protocol):
+    """What a session needs of whoever holds all of them, to begin."""
+
+    async def fork(self, session: SupervisedSession, stdin: int | None) -> None:
+        """Have a pair started for it, and looked after; returns once that has said hello, or is gone."""
+
+    def tend(self, session: SupervisedSession) -> None:
+        """Have it looked after."""
+
+    def put(self, session: SupervisedSession) -> None:
+        """This object stands for its id."""
+
+    def drop(self, session: SupervisedSession) -> None:
+        """Nothing is left of it."""
+
+
+class SupervisedSession(ABC):
     """Built from disk alone, so that the next supervisor can build it too."""
 
-    def __init__(self, spec: Spec, house: House, *, over: bool = False) -> None:
+    second_journal: str  # the file beside the pair's journal
+    commands: Any = None
+    talk: Any = None
+
+    def __init__(self, spec: Spec, house: House, pair: Pair, *, over: bool) -> None:
         self._house = house
         store = house.store
         self.spec = spec
         self.run = Run(cols=spec.cols, rows=spec.rows, prompts=self.prompts, name=spec.name, labels=dict(spec.labels))
         self.news = News()
         self.folder, self.state_dir = store.folder(spec.id), store.state_dir
-        self.unpaired = Unpaired(self.folder, self.look) if spec.agent is not None else None
-        self.pair: PairLink = self.unpaired or PairLink(
-            self.folder, self.look, lambda: self.run.keeper, lambda: self.run.empty
-        )
+        self.pair = cast(PairLink, pair)
         self.leases = Leases(self, LeaseStore(self.folder), house.teller, over=over)
         self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
-        self.commands: Commands | None = Commands(self, store.commands(spec.id)) if spec.shell else None
-        self.talk: Talk | None = Talk(self, spec.agent, store.folder(spec.id)) if spec.agent is not None else None
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
         self.typed: dict[str, int] = {}  # where the log ended before a manager's last input; a new supervisor has none
         self.typed_log = TypedLog(self.folder, spec.shell)
@@ -71,14 +94,55 @@ class SupervisedSession:
         self._stalled = ""
         self._away_at: float | None = None  # since when its folder is missing, and its processes too
         self.deleted = False  # somebody deleted its files, and nothing can be told of its end
+
+    def _read(self) -> None:
+        """What its files tell; once it is built."""
         self.look()
         if self.closed:
             self.leases.forget()
 
     @property
+    @abstractmethod
     def prompts(self) -> bool:
         """Whether it is live only once it takes commands: a shell of ours, or an agent."""
-        return self.spec.shell is not None or self.spec.agent is not None
+
+    # its beginning
+
+    @abstractmethod
+    async def start(self, launcher: Launcher, stdin: int | None) -> bool:
+        """Begin it; False when the zygote died with the request in its hands. What cannot be begun leaves nothing.
+
+        `stdin` is the program's, and closed here. A keeper that was asked for cannot be called back: this is carried
+        through, whoever still listens.
+        """
+
+    @abstractmethod
+    async def start_again(self, launcher: Launcher, before: SupervisedSession) -> None:
+        """Another run, after that of another object; one that cannot be begun is closed, and says why."""
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Until it takes what is said to it."""
+
+    @abstractmethod
+    def environment(self, asker: dict[str, str]) -> dict[str, str]:
+        """Of the run before, where it is kept; else of whoever asks."""
+
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever begins it should know."""
+        return ()
+
+    def conversations(self) -> list[Talk]:
+        """Those to be gone on with."""
+        return []
+
+    def agent_state(self) -> AgentState | None:
+        """What there is to say of its agent."""
+        return None
+
+    @abstractmethod
+    def check_limits(self) -> None:
+        """Once a second: what no pair watches."""
 
     @property
     def is_server(self) -> bool:
@@ -102,11 +166,8 @@ class SupervisedSession:
         self._unsure = first is None
         async with asyncio.TaskGroup() as tasks:
             # a mistake in one of these must not cost us the pair, and one that fails is started again
-            if (commands := self.commands) is not None:
-                of = f"of session {self.spec.id}"
-                tasks.create_task(kept_up(f"the commands {of}", lambda: self._tend_commands(commands)))
-                tasks.create_task(kept_up(f"the first prompt {of}", lambda: self._tend_first(commands)))
-            tasks.create_task(kept_up(f"the lease of session {self.spec.id}", self._tend_leases))
+            for name, duty in self._duties().items():
+                tasks.create_task(kept_up(f"the {name} of session {self.spec.id}", partial(self._attend, duty)))
             await self.pair.tend(first)
             self.look()
             self.leases.wake()
@@ -118,20 +179,14 @@ class SupervisedSession:
         if not self.starts_again and not self.deleted:
             await self.wrap_up()
 
-    async def _tend_commands(self, commands: Commands) -> None:
+    def _duties(self) -> Duties:
+        """What goes on beside the pair, for as long as it is there."""
+        return {"lease": self.leases.tend}
+
+    async def _attend(self, duty: Callable[[], Coroutine[Any, Any, None]]) -> None:
         await self.pair.greeted.wait()  # before that, the end of the last run is all that is known
         self.look()
-        await commands.tend()
-
-    async def _tend_first(self, commands: Commands) -> None:
-        await self.pair.greeted.wait()
-        self.look()
-        await commands.prompt.first()
-
-    async def _tend_leases(self) -> None:
-        await self.pair.greeted.wait()
-        self.look()
-        await self.leases.tend()
+        await duty()
 
     @property
     def starts_again(self) -> bool:
@@ -203,19 +258,16 @@ class SupervisedSession:
 
     def no_further_than(self, run: int, commands: int) -> tuple[int, int]:
         """These places in its journals, or their ends."""
-        second = layout.HARNESS if self.talk is not None else layout.COMMANDS
-        run_size, commands_size = self._store.journal_sizes(self.spec.id, second)
+        run_size, commands_size = self._store.journal_sizes(self.spec.id, self.second_journal)
         return min(run, run_size), min(commands, commands_size)
 
     def read_journal(self, offset: int) -> journal.Decoded:
         """What its pair has written down."""
         return self._store.read_journal(self.spec.id, offset)
 
+    @abstractmethod
     def read_commands(self, offset: int) -> journal.Decoded:
         """What was run in its shell, or said to its agent and by it."""
-        if self.talk is not None:
-            return ConversationStore(self._store.folder(self.spec.id)).read(offset)
-        return self._store.commands(self.spec.id).read(offset)
 
     def prompted(self) -> None:
         """Its shell has shown its first prompt: written down, so that nobody has to look for it again."""
@@ -231,6 +283,10 @@ class SupervisedSession:
     def open_log(self) -> OutputLog:
         """Its output, to be closed by the caller."""
         return OutputLog(self._store.folder(self.spec.id))
+
+    @abstractmethod
+    def raw_log(self) -> tuple[SupervisedSession, OutputLog]:
+        """What was said on its behalf as it was said, to be closed by the caller; and whose output that is."""
 
     async def full_view(self) -> Session:
         """The same with what it left running, which only its pair can tell."""
@@ -280,7 +336,7 @@ class SupervisedSession:
             stalled=self.pair.stalled or (None if os.path.isdir(self.folder) else GONE),
             output=self.open_log().extent() if with_output else Output(),
             lease=self.leases.view(),
-            agent=self.talk.view() if self.talk is not None else None,
+            agent=self.agent_state(),
         )
 
     def _uptime(self) -> float | None:

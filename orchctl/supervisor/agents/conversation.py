@@ -11,21 +11,21 @@ import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from orchctl.agents.conversation import Conversation, Request, Said
-from orchctl.agents.interface import Opening, Permission, Prompt, Reply
+from orchctl.agents.interface import Opening, Permission, Prompt, Reply, Server
 from orchctl.agents.transcript import Transcript, Uptake
 from orchctl.errors import Conflict, OrchctlError
-from orchctl.log.session_files import ConversationStore
+from orchctl.log.reader import OutputLog
+from orchctl.log.session_files import ConversationStore, Spec
 from orchctl.session import environment, happenings
 from orchctl.session.agent import Agent, AgentState
 from orchctl.session.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
+from orchctl.session.run import Run
+from orchctl.supervisor.change import News
 from orchctl.supervisor.clock import boot_s
-
-if TYPE_CHECKING:
-    from orchctl.agents.interface import Server
-    from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.pair import Pair
 
 SHOWN_PROMPT = 1 << 14  # characters of a prompt in the transcript; the journal has all of it
 STEP_BYTES, STEPS = 1 << 20, 32  # of the raw log
@@ -37,18 +37,39 @@ class Holder(Protocol):
 
     @property
     def backend(self) -> Server: ...
-
     @property
     def position(self) -> int: ...
-
     def stumble(self, trouble: OSError) -> None:
         """What happened cannot be written down now: all of it again later."""
+
+
+class TalkSession(Protocol):
+    """The session that a conversation is."""
+
+    spec: Spec
+    run: Run
+    news: News
+    state_dir: str
+    grew: bool
+    talk: Talk  # another one than this, once it was read from its files again
+
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def pair(self) -> Pair: ...
+    def open_log(self) -> OutputLog: ...
+    def now(self) -> float: ...
+    def note(self, record: Record) -> None: ...
+    def look(self) -> None: ...
+    def tell(self) -> None: ...
+    def prompted(self) -> None: ...
+    def renew(self) -> Talk: ...
 
 
 class Talk:
     """Built from disk alone."""
 
-    def __init__(self, session: SupervisedSession, agent: Agent, folder: str) -> None:
+    def __init__(self, session: TalkSession, agent: Agent, folder: str) -> None:
         self.session = session
         self.agent = agent
         self.holder: Holder | None = None

@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,8 @@ from orchctl.supervisor.agents import programs
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.server import ENDED, GRACE_S, HearAgain, HeldServer
 from orchctl.supervisor.change import guarded
-from orchctl.supervisor.session import SERVER, SupervisedSession
+from orchctl.supervisor.session import SERVER
+from orchctl.supervisor.terminal_session import TerminalSession
 
 if TYPE_CHECKING:
     from orchctl.supervisor.context import House
@@ -36,23 +37,19 @@ AGAIN_S = 1.0  # until a full disk is tried again
 
 
 class Servers:
-    """By key. `start` starts a session's program, `fetch` gives a server's session that is there, `renew` reads a
-    conversation from disk again.
-    """
+    """By key. `start` starts a session's program, `fetch` gives a server's session that is there."""
 
     def __init__(
         self,
         house: House,
         tasks: asyncio.TaskGroup,
         start: Callable[[Spec, dict[str, str], Callable[[str], None]], Any],
-        fetch: Callable[[str], SupervisedSession | None],
-        renew: Callable[[Talk], Talk],
+        fetch: Callable[[str], TerminalSession | None],
     ) -> None:
-        self._renew = renew
         self._house = house
-        self._tasks = tasks
+        self.tasks = tasks
         self._start_session = start
-        self._fetch = fetch
+        self.fetch = fetch
         self._held: dict[str, HeldServer] = {}  # by the key
         self._starting: dict[str, asyncio.Lock] = {}
 
@@ -61,24 +58,23 @@ class Servers:
         """Those that run."""
         return [held for held in self._held.values() if not held.ended.is_set()]
 
-    def adopt(self, sessions: list[SupervisedSession]) -> None:
+    def adopt(self, servers: Iterable[str], talks: Iterable[Talk]) -> None:
         """Go on with what the last supervisor held."""
-        wanted: dict[str, list[Talk]] = {one.spec.id: [] for one in sessions if one.spec.backend == SERVER}
-        for session in sessions:
-            if session.talk is not None and not session.closed:
-                if session.talk.state.server is not None:
-                    wanted.setdefault(session.talk.state.server, []).append(session.talk)
-                else:
-                    self._connect_soon(session.talk)
-        for server, talks in wanted.items():
-            self._take_over(server, talks)
+        wanted: dict[str, list[Talk]] = {server: [] for server in servers}
+        for talk in talks:
+            if talk.state.server is not None:
+                wanted.setdefault(talk.state.server, []).append(talk)
+            else:
+                self._connect_soon(talk)
+        for server, on_it in wanted.items():
+            self._take_over(server, on_it)
 
     def _take_over(self, server: str, talks: list[Talk]) -> None:
-        session = self._fetch(server)
+        session = self.fetch(server)
         known = read_server(self._folder(server))
         if session is None or known is None or not talks:  # nobody to go on with, or nothing to go on for
             if session is not None and not session.closed:
-                self._tasks.create_task(guarded(f"server {server}", _end(session)))
+                self.tasks.create_task(guarded(f"server {server}", _end(session)))
             for talk in talks:
                 talk.broke("the agent's server is gone")
                 self._connect_soon(talk)
@@ -181,7 +177,7 @@ class Servers:
 
     def _hold(self, key: str, held: HeldServer, *, adopted: bool) -> None:
         self._held[key] = held
-        self._tasks.create_task(guarded(f"server {held.id}", self._tend(key, held, adopted=adopted)))
+        self.tasks.create_task(guarded(f"server {held.id}", self._tend(key, held, adopted=adopted)))
 
     async def _tend(self, key: str, held: HeldServer, *, adopted: bool) -> None:
         trouble: OSError | None = None
@@ -212,7 +208,7 @@ class Servers:
             if self._held.get(key) is held:
                 del self._held[key]
             try:
-                self._take_over(held.id, [self._renew(talk) for talk in held.talks.values()])
+                self._take_over(held.id, [talk.session.renew() for talk in held.talks.values()])
             except OSError as error:
                 self._held.setdefault(key, held)
                 return error
@@ -222,7 +218,7 @@ class Servers:
 
     def _connect_soon(self, talk: Talk) -> None:
         """Resumed at once; if that fails, with the next prompt."""
-        self._tasks.create_task(guarded(f"session {talk.id}", self._reconnect(talk)))
+        self.tasks.create_task(guarded(f"session {talk.id}", self._reconnect(talk)))
 
     async def _reconnect(self, talk: Talk) -> None:
         try:
@@ -281,7 +277,7 @@ def _not_now(talk: Talk) -> OrchctlError:
     return OrchctlError(f"the conversation cannot be written down now: {why}", code="no-space")
 
 
-async def _end(session: SupervisedSession) -> None:
+async def _end(session: TerminalSession) -> None:
     """A server that holds nothing."""
     await session.pair.greeted.wait()
     session.pair.kill(5.0)

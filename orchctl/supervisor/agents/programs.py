@@ -6,13 +6,18 @@ import asyncio
 import fnmatch
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from orchctl.agents import registry
-from orchctl.agents.interface import Harness, Profile
+from orchctl.agents.interface import Harness, Opening, Profile
 from orchctl.config import Config
 from orchctl.errors import BadInput, CommandNotFound
+from orchctl.log.session_files import Spec
+from orchctl.protocol.messages import SpawnSession
+from orchctl.session.agent import Agent, Permission
 
 USUAL = (  # what any program needs, and nothing that tells of the terminal of whoever asks
     "PATH",
@@ -31,7 +36,61 @@ USUAL = (  # what any program needs, and nothing that tells of the terminal of w
     "ORCHCTL_STATE_DIR",
 )
 VERSION_S = 10.0
+AGENT = "agent"  # what clients say in place of a command
 _NUMBERS = re.compile(r"\d+")
+
+
+def resolved(config: Config, asked: SpawnSession) -> SpawnSession:
+    """The same with its backend: where only a profile is given, that says which."""
+    if asked.backend:
+        return asked
+    profile = config.profiles.get(asked.profile or "")
+    if profile is None:
+        raise unknown_profile(config, asked.profile or "")
+    return replace(asked, backend=profile.harness)
+
+
+def checked(config: Config, asked: SpawnSession) -> tuple[Agent, dict[str, str]]:
+    """What is asked for, if it can be; and what its server gets of the environment. Nothing is started."""
+    harness = find(asked.backend)
+    profile = profile_of(config, harness.name, asked.profile)
+    if asked.command not in ((), (AGENT,)):
+        raise BadInput(f"a session with {harness.name} has no command; a prompt goes with --prompt", code="usage")
+    if asked.permission is not None and asked.permission not in list(Permission):
+        raise BadInput(f"{asked.permission!r} is none of ask, allow and deny", code="bad-permission")
+    if asked.restart != "no":
+        raise BadInput(f"{harness.name} sessions are resumed by themselves; --restart is not for them", code="usage")
+    permission = Permission(asked.permission) if asked.permission else profile.permission or Permission.ASK
+    env = _startable(harness, profile, asked.cwd, None, asked.env, asked.given)
+    agent = Agent(profile=profile.name, model=asked.model or profile.model, permission=permission, resume=asked.resume)
+    opening = Opening(session=asked.session_id, cwd=asked.cwd, permission=permission, model=agent.model)
+    harness.check(profile, opening)
+    return agent, env
+
+
+def check_again(
+    config: Config, spec: Spec, agent: Agent, asker: dict[str, str], kept: dict[str, str] | None
+) -> dict[str, str]:
+    """What its server gets of the environment in another run, if there can be one. Nothing is started."""
+    harness = find(spec.backend)
+    profile = profile_of(config, harness.name, agent.profile)
+    return _startable(harness, profile, spec.cwd, kept, asker, {})
+
+
+def _startable(
+    harness: Harness,
+    profile: Profile,
+    cwd: str,
+    kept: dict[str, str] | None,
+    asker: Mapping[str, str],
+    given: Mapping[str, str],
+) -> dict[str, str]:
+    """The environment of a server for a conversation there, if it can be started."""
+    if not os.path.isdir(cwd):
+        raise BadInput(f"cannot start in {cwd!r}: no such directory", code="bad-cwd")
+    env = kept or environment(harness, profile, asker, given)
+    installed(harness, profile, env.get("PATH", os.defpath))
+    return env
 
 
 def profile_of(config: Config, backend: str, name: str | None) -> Profile:

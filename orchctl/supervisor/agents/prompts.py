@@ -25,7 +25,7 @@ SPOOLED = "t"  # as the handler of commands calls a text that was put in place b
 EXIT = {TurnEnd.COMPLETED: 0, TurnEnd.FAILED: 1, TurnEnd.INTERRUPTED: 1}
 
 
-async def say(app: Supervisor, session: SupervisedSession, text: str, *, once: str, who: str) -> Said:
+async def say(session: SupervisedSession, text: str, *, once: str, who: str) -> Said:
     """Have it delivered, or find what became of it when it was asked for before."""
     check(text)
     if not 0 < len(once) <= ONCE or not once.isprintable():
@@ -36,7 +36,8 @@ async def say(app: Supervisor, session: SupervisedSession, text: str, *, once: s
     if once not in talk.state.prompts:
         if talk.state.busy:
             raise busy()
-        talk = await app.registry.lives.open(talk)
+        await session.open()
+        talk = session.talk
     talk.prompt(text, once, who)
     await _until(session, lambda: (said := _known(session, once)).over or said.delivery == "delivered")
     said = _known(session, once)
@@ -58,7 +59,7 @@ async def send(app: Supervisor, session: SupervisedSession, data: bytes, *, whol
             "a prompt is one text of at most 256 KiB, sent with Enter; 'exec SESSION -' takes longer ones, from stdin",
             code="bad-prompt",
         )
-    await say(app, session, data.decode("utf-8", "replace"), once=once, who=who)
+    await say(session, data.decode("utf-8", "replace"), once=once, who=who)
 
 
 async def exec_prompt(
@@ -78,7 +79,7 @@ async def exec_prompt(
     until = None if asked.timeout_s is None else asyncio.get_running_loop().time() + asked.timeout_s
     if once not in talk.state.prompts:
         await _idle(session, talk, asked.wait_prompt_s)
-    said = await say(app, session, text or " ".join(asked.argv), once=once, who=asked.own_manager)
+    said = await say(session, text or " ".join(asked.argv), once=once, who=asked.own_manager)
     await call.say(messages.CommandBegins(command=command(session, said)))
     if asked.detach:
         await call.say(messages.CommandEnds(command=command(session, said)))
@@ -125,7 +126,8 @@ async def _follow(
 def _known(session: SupervisedSession, once: str) -> Said:
     """What became of a prompt; asked anew each time, because a conversation may be read from its files again."""
     assert session.talk is not None
-    return session.talk.state.prompts[once]
+    said: Said = session.talk.state.prompts[once]
+    return said
 
 
 def command(session: SupervisedSession, said: Said, *, late: bool = False, needs_input: bool = False) -> Command:

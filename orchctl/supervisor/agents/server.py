@@ -24,7 +24,7 @@ from orchctl.session import layout
 from orchctl.session.happening import Happening, NeedsInput
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.change import guarded
-from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.terminal_session import TerminalSession
 
 log = logging.getLogger(__name__)
 ENDED = "the agent's server has ended"  # unless it is known why
@@ -44,7 +44,7 @@ class HeldServer:
     """The host of one backend's `Server`, and all conversations on it."""
 
     def __init__(
-        self, session: SupervisedSession, harness: Harness, profile: Profile, notes: Mapping[str, str], folder: str
+        self, session: TerminalSession, harness: Harness, profile: Profile, notes: Mapping[str, str], folder: str
     ) -> None:
         self.session = session
         self.harness = harness

@@ -59,7 +59,7 @@ async def _status(app: Supervisor, profile: Profile, path: str) -> HarnessStatus
     harness = programs.find(profile.harness)
     program = harness.program(profile, profile.env.get("PATH", path))
     version = await programs.version_of(harness, program) if program is not None else None
-    held = [one for one in app.registry.lives.servers.all if one.profile.name == profile.name]
+    held = [one for one in app.registry.agents.all if one.profile.name == profile.name]
     return HarnessStatus(
         name=profile.name,
         harness=harness.name,

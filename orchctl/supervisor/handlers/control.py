@@ -10,14 +10,12 @@ from collections.abc import Callable
 from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.pair.tree import descendants, lives, send, start_ticks
 from orchctl.protocol import messages
-from orchctl.session import environment
 from orchctl.session.lease_state import key_of
 from orchctl.session.model import KillReport
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.stopped import let_go_on
-from orchctl.supervisor.unpaired import no_terminal
 
 DONE_S = 10.0
 
@@ -28,7 +26,7 @@ async def control(app: Supervisor, call: Call, asked: messages.ControlSession) -
     if session.closed:
         raise NoSuchSession(f"the session {asked.session!r} has ended", code="session-ended")
     if session.talk is not None:
-        raise no_terminal()
+        raise Conflict("the session is a conversation with an agent, not a program in a terminal", code="not-a-program")
     if asked.action == "signal":
         _signal(session, asked.signal)
     elif asked.action == "resize":
@@ -50,25 +48,16 @@ async def restart(app: Supervisor, call: Call, asked: messages.RestartSession) -
     if session.run.number == asked.run:
         app.registry.check_restart(session)
         await session.pair.keep_environment()
-        env = _environment(app, session, asked.env)  # now: the end of this run may take what is kept along
+        env = session.environment(asked.env)  # now: the end of this run may take what is kept along
         if not session.pair.gone.is_set():
             await end_all([session], asked.grace_s)
         if not session.pair.gone.is_set():
             raise Conflict(f"session {asked.session} would not end", code="survivors")
         session = await app.registry.restart(session, env)
         app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, action="restart")
-    elif session.talk is not None and not session.closed:
-        await app.registry.lives.open(session.talk)
+    elif not session.closed:
+        await session.open()
     await call.say(messages.OneSession(session=session.view()))
-
-
-def _environment(app: Supervisor, session: SupervisedSession, asker: dict[str, str]) -> dict[str, str]:
-    """Of the run before, where it is kept; else of whoever asks."""
-    spec = session.spec
-    kept = app.house.store.read_environment(spec.id)
-    if spec.agent is not None:
-        return app.registry.lives.check_again(spec, spec.agent, asker, kept)
-    return kept or environment.compose(asker, {}, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty")
 
 
 def _signal(session: SupervisedSession, number: int) -> None:

@@ -28,10 +28,7 @@ async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
         input_wait.refuse(app, call, session, "a program cannot follow the session it runs in")
     if call.number in call.flows:
         raise BadInput(f"request number {call.number} is that of a stream which has not ended", code="number-in-use")
-    if asked.raw and session.talk is not None:
-        session, log = app.registry.lives.raw(session.talk)
-    else:
-        log = session.open_log()
+    session, log = session.raw_log() if asked.raw else (session, session.open_log())
     try:
         if flow is not None:
             call.flows[call.number] = flow

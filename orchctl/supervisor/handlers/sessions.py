@@ -28,11 +28,9 @@ async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> No
         session = await app.registry.spawn(asked, stdin)
     finally:
         close(stdin)
-    warnings = tuple(procfs.differences(asked.standing, app.standing))
-    if session.talk is not None:
-        warnings += app.registry.lives.warnings(session.talk)
-        if asked.prompt is not None:
-            await prompts.say(app, session, asked.prompt, once=f"{asked.session_id}/spawn", who=asked.managed_by)
+    warnings = (*procfs.differences(asked.standing, app.standing), *session.warnings())
+    if session.talk is not None and asked.prompt is not None:
+        await prompts.say(session, asked.prompt, once=f"{asked.session_id}/spawn", who=asked.managed_by)
     await session.safety.settle_all()
     await call.say(messages.OneSession(session=session.view(), warnings=warnings))
 
