@@ -7,6 +7,7 @@ transcript and ends the conversation.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import logging
 import socket
@@ -15,19 +16,25 @@ from collections.abc import Callable
 from typing import Any
 
 from orchctl import procfs
-from orchctl.errors import Conflict, NoSuchSession, OrchctlError
+from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
 from orchctl.log import journal
+from orchctl.log.commands import CommandStore
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import ConversationStore, Spec
 from orchctl.plain import to_plain
+from orchctl.protocol import messages
 from orchctl.session import layout
-from orchctl.session.agent import Agent, AgentState
-from orchctl.supervisor.agents import programs
+from orchctl.session.agent import Agent, AgentState, Pending
+from orchctl.session.command import Command
+from orchctl.session.model import State, Waiting
+from orchctl.session.tale import of_conversation
+from orchctl.supervisor.agents import programs, prompts
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.pool import Servers
 from orchctl.supervisor.change import guarded
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.context import House
+from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import Launcher, SupervisedSession
 
 log = logging.getLogger(__name__)
@@ -35,6 +42,7 @@ INTERRUPTED_SHARE = 0.5  # of the grace period, for a turn to end by itself
 LEAST_GRACE_S = 0.1
 LIMIT_GRACE_S = 5.0  # for a conversation that has reached a limit
 AGAIN_S = 1.0  # until a full disk is asked again
+TEXT_BYTES = 1 << 14  # of a transcript in one event
 INTERRUPTED_S = 5.0  # for the end of a turn that may be over already
 
 
@@ -97,17 +105,12 @@ class ConversationPair:
         """What stays behind belongs to the server."""
         return ()
 
-    async def look(self) -> dict[str, Any]:
-        """There is no terminal."""
-        raise Conflict("the session is a conversation with an agent", code="not-a-program")
-
 
 class AgentSession(SupervisedSession):
     """A conversation; `talk` is another object whenever it was read from its files again."""
 
-    talk: Talk
     prompts = True
-    second_journal = layout.HARNESS
+    second_journal, mixed = layout.HARNESS, True
 
     def __init__(self, spec: Spec, agent: Agent, house: House, servers: Servers, *, over: bool = False) -> None:
         super().__init__(spec, house, ConversationPair(self), over=over)
@@ -125,6 +128,69 @@ class AgentSession(SupervisedSession):
     def warnings(self) -> tuple[str, ...]:
         held = self._servers.of(self.talk)
         return programs.untested(held.harness, held.version) if held is not None else ()
+
+    # what is asked of it
+
+    async def exec(self, call: Call, request: messages.ExecCommand) -> None:
+        if (request.once or request.exec_id) not in self.talk.state.prompts:
+            self.refuse_own(call, "an agent cannot be prompted in the turn that asks for it")
+        await prompts.exec_prompt(call, self, request)
+
+    def spool(self, call: Call, request: messages.PutSpool) -> CommandStore:
+        return CommandStore(self.folder)
+
+    async def interrupt_command(self, request: messages.InterruptCommand) -> str:
+        if request.detach:
+            return "over"
+        await self.interrupt(request.own_manager)
+        return "interrupted"
+
+    def history(self) -> list[Command]:
+        return [prompts.command(self, said) for said in self.talk.state.prompts.values()]
+
+    async def send(self, request: messages.SendInput, data: bytes) -> None:
+        if request.eof:
+            raise BadInput("the input of an agent does not end; 'kill' ends the session", code="has-no-stdin")
+        await prompts.send(self, data, whole=request.enter, once=request.once, who=request.own_manager)
+
+    async def interrupt(self, who: str) -> None:
+        self.talk.interrupt(who)
+
+    async def control(self, request: messages.ControlSession) -> None:
+        message = "the session is a conversation with an agent, not a program in a terminal"
+        raise Conflict(message, code="not-a-program")
+
+    async def first_prompt(self, text: str, *, once: str, who: str) -> None:
+        await prompts.say(self, text, once=once, who=who)
+
+    def pending(self) -> list[Pending]:
+        return [prompts.pending(self, request) for request in self.talk.requests]
+
+    def reply(self, request: messages.ReplyTo) -> Pending:
+        if self.closed:
+            raise NoSuchSession(f"the session {request.session!r} has ended", code="session-ended")
+        chosen = prompts.chosen(self.talk, request)
+        self.talk.reply(chosen.asked.request, prompts.reply_of(chosen, request), request.own_manager)
+        return prompts.pending(self, chosen)
+
+    def runs_in(self, peer: int) -> bool:
+        held = self._servers.of(self.talk)
+        return held is not None and held.runs(peer, self.spec.id)
+
+    # what is waited for
+
+    async def _waits(self) -> Waiting:
+        return Waiting.YES if self.talk.requests else Waiting.NO if self.talk.state.busy else Waiting.PROMPT
+
+    def check_conditions(self, conditions: set[str], name: str) -> None:
+        """Each may hold."""
+
+    async def holds(self, condition: str, *, quiet: bool) -> bool:
+        if condition in ("turn", "command", "prompt"):
+            return not self.talk.state.busy and self.run.state is State.LIVE
+        if condition == "needs-input":
+            return bool(self.talk.requests)
+        return await super().holds(condition, quiet=quiet)
 
     # its beginning
 
@@ -253,7 +319,7 @@ class AgentSession(SupervisedSession):
         silent_s = boot_s() - talk.active_at
         if talk.state.interrupting and silent_s > INTERRUPTED_S:
             talk.give_up_on_turn()
-        elif any(one.reply is None for one in talk.state.pending.values()):
+        elif talk.requests:
             return  # it waits for a human
         elif not talk.state.interrupting and silent_s > answer_s:
             talk.interrupt(self.spec.managed_by)
@@ -269,6 +335,19 @@ class AgentSession(SupervisedSession):
 
     def read_commands(self, offset: int) -> journal.Decoded:
         return ConversationStore(self.folder).read(offset)
+
+    def events_of(self, record: journal.Record) -> list[dict[str, Any]]:
+        return of_conversation(record)
+
+    def text_of(self, log: OutputLog, first: int, end: int) -> tuple[str | None, int]:
+        data = log.span(first, min(end, first + TEXT_BYTES))
+        text, used = codecs.utf_8_decode(data, "replace", first + len(data) >= end)
+        return text, first + used
+
+    def told_up_to(self, last_s: float, first_s: float) -> int:
+        before = [record for record in self.read_commands(0).records if record.get("time", 0.0) < first_s]
+        events = (event for record in before for event in of_conversation(record))
+        return max((event["offset"] for event in events if "offset" in event), default=0)
 
     def raw_log(self) -> tuple[SupervisedSession, OutputLog]:
         server = self.talk.state.last_server

@@ -16,7 +16,7 @@ from orchctl.log.event_journal import EventStore
 from orchctl.log.journal import Decoded, Record
 from orchctl.log.session_files import Spec
 from orchctl.session.run import Run
-from orchctl.session.tale import Tale, of_command, of_conversation
+from orchctl.session.tale import Tale
 from orchctl.supervisor.change import News
 
 log = logging.getLogger(__name__)
@@ -34,15 +34,16 @@ class ToldSession(Protocol):
 class JournalledSession(ToldSession, Protocol):
     """The same, whose own journals are told."""
 
+    mixed: bool  # its two journals are told in the order of time
+
     @property
     def is_server(self) -> bool: ...
     @property
     def prompts(self) -> bool: ...
-    @property
-    def talk(self) -> object: ...
     def no_further_than(self, run: int, commands: int) -> tuple[int, int]: ...
     def read_journal(self, offset: int) -> Decoded: ...
     def read_commands(self, offset: int) -> Decoded: ...
+    def events_of(self, record: Record) -> list[Event]: ...
 
 
 class Teller:
@@ -65,9 +66,8 @@ class Teller:
         tale, run_at, commands_at = self._tales.get(session_id) or (Tale(prompts=session.prompts), 0, 0)
         events: list[Event] = [] if told is not None else [_created(session)]
         runs, commands = session.read_journal(run_at), session.read_commands(commands_at)
-        of_second = of_conversation if session.talk is not None else of_command
-        for record, end, second in _in_order(runs, commands, mixed=session.talk is not None):
-            found = of_second(record) if second else tale.of_run(record)
+        for record, end, second in _in_order(runs, commands, mixed=session.mixed):
+            found = session.events_of(record) if second else tale.of_run(record)
             if not found or end <= (told_commands if second else told_run):
                 continue
             before = [told_run, told_commands]

@@ -254,6 +254,13 @@ class Registry:
         found = selector.find(text, live or known, own_manager=own_manager, ended_too=ended_too)
         return self._sessions.get(found.id) or self._take_out(found.id)
 
+    def find_live(self, text: str, own_manager: str) -> SupervisedSession:
+        """The same, to be done something with."""
+        session = self.find(text, own_manager, ended_too=False)
+        if session.closed:
+            raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
+        return session
+
     def _from_files(self, session_id: str) -> Session | None:
         """An ended session whose last word is damaged."""
         try:

@@ -15,27 +15,31 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from orchctl.errors import Conflict
 from orchctl.log import journal, segments
-from orchctl.log.commands import TypedLog
+from orchctl.log.commands import CommandStore, TypedLog
 from orchctl.log.disk import REAL
 from orchctl.log.reader import OutputLog
 from orchctl.log.recovery import recover
 from orchctl.log.session_files import LeaseStore, Spec
 from orchctl.log.sync import Safety
 from orchctl.log.time_index import Timeline
+from orchctl.protocol import messages
 from orchctl.session import run as restarting
-from orchctl.session.agent import AgentState
-from orchctl.session.model import Output, Session, State
+from orchctl.session import wait
+from orchctl.session.agent import AgentState, Pending
+from orchctl.session.command import Command
+from orchctl.session.model import Output, Session, State, Waiting
 from orchctl.session.run import Run
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.change import News, kept_up
 from orchctl.supervisor.context import House
+from orchctl.supervisor.exec.running import Running
 from orchctl.supervisor.lease import Leases
-from orchctl.supervisor.pair import Pair, PairLink
-from orchctl.supervisor.request import Readers
+from orchctl.supervisor.pair import Pair
+from orchctl.supervisor.request import Call, Readers
 
 log = logging.getLogger(__name__)
 LEFT_S = 2.0
@@ -67,8 +71,7 @@ class SupervisedSession(ABC):
     """Built from disk alone, so that the next supervisor can build it too."""
 
     second_journal: str  # the file beside the pair's journal
-    commands: Any = None
-    talk: Any = None
+    mixed: bool  # the events of both are told in the order of time
 
     def __init__(self, spec: Spec, house: House, pair: Pair, *, over: bool) -> None:
         self._house = house
@@ -77,11 +80,10 @@ class SupervisedSession(ABC):
         self.run = Run(cols=spec.cols, rows=spec.rows, prompts=self.prompts, name=spec.name, labels=dict(spec.labels))
         self.news = News()
         self.folder, self.state_dir = store.folder(spec.id), store.state_dir
-        self.pair = cast(PairLink, pair)
+        self.pair = pair
         self.leases = Leases(self, LeaseStore(self.folder), house.teller, over=over)
         self.readers = Readers(self.pair, segments.size_for(spec.ring_bytes))
         self.safety = Safety(store.folder(spec.id), strict=house.config.strict)
-        self.typed: dict[str, int] = {}  # where the log ended before a manager's last input; a new supervisor has none
         self.typed_log = TypedLog(self.folder, spec.shell)
         self.over = over  # everything about it is told, and safe
         self._last_words = asyncio.Lock()
@@ -127,6 +129,94 @@ class SupervisedSession(ABC):
     @abstractmethod
     def environment(self, asker: dict[str, str]) -> dict[str, str]:
         """Of the run before, where it is kept; else of whoever asks."""
+
+    # what is asked of it
+
+    @abstractmethod
+    async def exec(self, call: Call, request: messages.ExecCommand) -> None:
+        """Run a command, or come back to it; answered by its output and then by how it ended."""
+
+    @abstractmethod
+    def spool(self, call: Call, request: messages.PutSpool) -> CommandStore:
+        """Where a command finds what it is to read, and a long text of its own."""
+
+    def command(self, exec_id: str) -> Running | None:
+        """What its shell runs, or ran, by the id."""
+        return None
+
+    @abstractmethod
+    async def interrupt_command(self, request: messages.InterruptCommand) -> str:
+        """Take a command out of the queue, or interrupt it if it has begun; what became of it."""
+
+    @abstractmethod
+    def history(self) -> list[Command]:
+        """Oldest first; what runs now is the last."""
+
+    @abstractmethod
+    async def send(self, request: messages.SendInput, data: bytes) -> None:
+        """Until all of it was taken."""
+
+    @abstractmethod
+    async def interrupt(self, who: str) -> None:
+        """End what it does now."""
+
+    @abstractmethod
+    async def control(self, request: messages.ControlSession) -> None:
+        """Signals, sizes and pauses; until it is on record."""
+
+    async def modes(self, echo: bool | None) -> int:
+        """The local modes of its terminal; `echo` is set first."""
+        raise Conflict("the session has no terminal", code="no-terminal")
+
+    @abstractmethod
+    async def first_prompt(self, text: str, *, once: str, who: str) -> None:
+        """Say what it was begun for."""
+
+    def pending(self) -> list[Pending]:
+        """What its agent asks."""
+        return []
+
+    @abstractmethod
+    def reply(self, request: messages.ReplyTo) -> Pending:
+        """Reply to what its agent asks; what that was."""
+
+    def refuse_own(self, call: Call, what: str) -> None:
+        """With `own-session`, where the caller runs in it."""
+        if self.runs_in(call.peer):
+            raise Conflict(what, code="own-session")
+
+    @abstractmethod
+    def runs_in(self, peer: int) -> bool:
+        """Whether a process is one of its own."""
+
+    # what is waited for
+
+    async def waiting(self) -> Waiting:
+        """Whether it waits for input now."""
+        return Waiting.NO if self.closed or self.run.paused else await self._waits()
+
+    @abstractmethod
+    async def _waits(self) -> Waiting: ...
+
+    @abstractmethod
+    def check_conditions(self, conditions: set[str], name: str) -> None:
+        """Refuse those that can never hold in a session of its kind, which the asker calls by that name."""
+
+    async def holds(self, condition: str, *, quiet: bool) -> bool:
+        """Whether that is so now; `quiet` says whether it has been, for as long as was asked for."""
+        if condition == "input":
+            return await self.waiting() in wait.WAITS
+        state = "closed" if condition == "exit" else condition.removeprefix(wait.STATE)
+        return quiet if condition == "quiet" else self.run.state.value == state
+
+    async def last_input(self, manager: str | None) -> int:
+        """Where the output after the last input begins: that of one manager if known, else anybody's; else the run's.
+
+        After a mover was killed, what was typed before is not known.
+        """
+        return self.run.start_offset
+
+    # what there is to say of it
 
     def warnings(self) -> tuple[str, ...]:
         """What whoever begins it should know."""
@@ -283,6 +373,19 @@ class SupervisedSession(ABC):
     def open_log(self) -> OutputLog:
         """Its output, to be closed by the caller."""
         return OutputLog(self._store.folder(self.spec.id))
+
+    @abstractmethod
+    def events_of(self, record: journal.Record) -> list[dict[str, Any]]:
+        """What one of those records means."""
+
+    def text_of(self, log: OutputLog, first: int, end: int) -> tuple[str | None, int]:
+        """As much of its output as one event has room for, where that is text; and where it ends."""
+        return None, min(end, log.end)
+
+    def told_up_to(self, last_s: float, first_s: float) -> int:
+        """How much of its output belongs to what happened by then; the next event of its own is of `first_s`."""
+        with contextlib.closing(self.open_log()) as output:
+            return self.timeline().offset_at(last_s, output.end)
 
     @abstractmethod
     def raw_log(self) -> tuple[SupervisedSession, OutputLog]:

@@ -12,7 +12,7 @@ import contextlib
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
 from orchctl import procfs
@@ -52,12 +52,12 @@ def _is_ours(pid: int, root: bytes, names: tuple[str, ...] = (_KEEPER, _MOVER)) 
     return procfs.name(pid) in names and root in procfs.command_line(pid)
 
 
-async def let_go_on(pair: Link) -> None:
+async def let_go_on(processes: Callable[[], list[int]]) -> None:
     """For as long as somebody waits for what only the pair can do."""
     seen = Counter[int]()
     while True:
         await asyncio.sleep(LOOK_S)
-        for pid in filter(tree.is_stopped, pair.processes()):
+        for pid in filter(tree.is_stopped, processes()):
             seen[pid] += 1
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT if seen[pid] <= CONTINUED else signal.SIGKILL)

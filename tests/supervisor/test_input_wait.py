@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchctl.supervisor.input_wait import is_own
+from orchctl.supervisor.agents.server import is_own
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,11 @@ class Talk:
             unknown=state.unknown,
         )
 
+    @property
+    def requests(self) -> list[Request]:
+        """Those that nobody has replied to."""
+        return [one for one in self.state.pending.values() if one.reply is None]
+
     def opening(self, options: dict[str, str]) -> Opening:
         """How it is begun or resumed."""
         native = self.state.native or ({"id": self.agent.resume} if self.agent.resume else {})

@@ -1,44 +1,58 @@
-"""Prompts: said once, answered by the transcript as it grows, and by how the turn ended."""
+"""Prompts: said once, answered by the transcript as it grows, and by how the turn ended. And what agents ask."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
-from orchctl.agents.conversation import Said
+from orchctl.agents.conversation import Request, Said
+from orchctl.agents.interface import Reply
 from orchctl.errors import BadInput, Conflict, NoSuchSession, TimedOut
+from orchctl.log.commands import CommandStore
 from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
+from orchctl.session.agent import Pending
 from orchctl.session.command import Command, CommandStatus
 from orchctl.session.happening import TurnEnd
+from orchctl.session.run import Run
 from orchctl.supervisor.agents.conversation import Talk
-from orchctl.supervisor.request import Call, send_range
-from orchctl.supervisor.session import SupervisedSession
-
-if TYPE_CHECKING:
-    from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.change import News
+from orchctl.supervisor.request import Call, LogSession, send_range
 
 PROMPT_BYTES = 1 << 20
 ONCE = 256  # characters of a prompt's name
 SHOWN = 4096  # characters of a prompt where it is told of; `harness.jnl` has all of it
 SPOOLED = "t"  # as the handler of commands calls a text that was put in place before
+_KINDS = {"approve": ("allow",), "always": ("always", "allow"), "deny": ("deny",)}
 EXIT = {TurnEnd.COMPLETED: 0, TurnEnd.FAILED: 1, TurnEnd.INTERRUPTED: 1}
 
 
-async def say(session: SupervisedSession, text: str, *, once: str, who: str) -> Said:
+class PromptedSession(LogSession, Protocol):
+    """A session that prompts are for."""
+
+    run: Run
+    news: News
+    talk: Talk
+
+    @property
+    def closed(self) -> bool: ...
+    def open_log(self) -> OutputLog: ...
+    async def open(self) -> None: ...
+
+
+async def say(session: PromptedSession, text: str, *, once: str, who: str) -> Said:
     """Have it delivered, or find what became of it when it was asked for before."""
     check(text)
     if not 0 < len(once) <= ONCE or not once.isprintable():
         raise BadInput(f"the name of a prompt is 1 to {ONCE} printable characters", code="bad-once")
-    talk = session.talk
-    if talk is None or session.closed or talk.ending:
+    if session.closed or session.talk.ending:
         raise NoSuchSession(f"the session {session.run.name or session.spec.id} has ended", code="session-ended")
-    if once not in talk.state.prompts:
-        if talk.state.busy:
+    if once not in session.talk.state.prompts:
+        if session.talk.state.busy:
             raise busy()
         await session.open()
-        talk = session.talk
-    talk.prompt(text, once, who)
+    session.talk.prompt(text, once, who)
     await _until(session, lambda: (said := _known(session, once)).over or said.delivery == "delivered")
     said = _known(session, once)
     if said.delivery == "maybe":
@@ -52,7 +66,7 @@ async def say(session: SupervisedSession, text: str, *, once: str, who: str) -> 
     return said
 
 
-async def send(app: Supervisor, session: SupervisedSession, data: bytes, *, whole: bool, once: str, who: str) -> None:
+async def send(session: PromptedSession, data: bytes, *, whole: bool, once: str, who: str) -> None:
     """What `send` types is a prompt."""
     if not whole:
         raise BadInput(
@@ -62,11 +76,9 @@ async def send(app: Supervisor, session: SupervisedSession, data: bytes, *, whol
     await say(session, data.decode("utf-8", "replace"), once=once, who=who)
 
 
-async def exec_prompt(
-    app: Supervisor, call: Call, session: SupervisedSession, talk: Talk, asked: messages.ExecCommand
-) -> None:
+async def exec_prompt(call: Call, session: PromptedSession, asked: messages.ExecCommand) -> None:
     """Answered by what the agent says until its turn ends."""
-    store = app.house.store.commands(session.spec.id)
+    store = CommandStore(session.folder)
     name = f"{SPOOLED}{asked.exec_id}"
     text = asked.text
     if asked.spooled:
@@ -77,8 +89,8 @@ async def exec_prompt(
         text = spooled.decode("utf-8", "replace").replace("\0", " ").rstrip()
     once = asked.once or asked.exec_id
     until = None if asked.timeout_s is None else asyncio.get_running_loop().time() + asked.timeout_s
-    if once not in talk.state.prompts:
-        await _idle(session, talk, asked.wait_prompt_s)
+    if once not in session.talk.state.prompts:
+        await _idle(session, asked.wait_prompt_s)
     said = await say(session, text or " ".join(asked.argv), once=once, who=asked.own_manager)
     await call.say(messages.CommandBegins(command=command(session, said)))
     if asked.detach:
@@ -86,7 +98,7 @@ async def exec_prompt(
         return
     log = session.open_log()
     try:
-        await _follow(call, session, talk, said, log, asked, until)
+        await _follow(call, session, said, log, asked, until)
     finally:
         session.readers.gone(call)
         log.close()
@@ -94,8 +106,7 @@ async def exec_prompt(
 
 async def _follow(
     call: Call,
-    session: SupervisedSession,
-    talk: Talk,
+    session: PromptedSession,
     said: Said,
     log: OutputLog,
     asked: messages.ExecCommand,
@@ -104,14 +115,14 @@ async def _follow(
     offset = max(asked.offset or 0, said.start_offset)
     late = False
     while True:
-        talk = session.talk or talk
+        talk = session.talk
         said = _known(session, said.once)
         ticket, over = session.news.ticket, said.over
         end = said.end_offset if over and said.end_offset is not None else talk.end
         offset = await send_range(call, session, log, offset, end)
         if over or session.closed:
             break
-        if not asked.wait_input and any(one.reply is None for one in talk.state.pending.values()):
+        if not asked.wait_input and talk.requests:
             await call.say(messages.CommandEnds(command=command(session, said, needs_input=True)))
             return
         try:
@@ -123,14 +134,12 @@ async def _follow(
     await call.say(messages.CommandEnds(command=command(session, said, late=late)))
 
 
-def _known(session: SupervisedSession, once: str) -> Said:
+def _known(session: PromptedSession, once: str) -> Said:
     """What became of a prompt; asked anew each time, because a conversation may be read from its files again."""
-    assert session.talk is not None
-    said: Said = session.talk.state.prompts[once]
-    return said
+    return session.talk.state.prompts[once]
 
 
-def command(session: SupervisedSession, said: Said, *, late: bool = False, needs_input: bool = False) -> Command:
+def command(session: PromptedSession, said: Said, *, late: bool = False, needs_input: bool = False) -> Command:
     """A turn, as the history of any session tells it."""
     status, code = CommandStatus.RUNNING, None
     if said.over:
@@ -160,34 +169,25 @@ def command(session: SupervisedSession, said: Said, *, late: bool = False, needs
     )
 
 
-def history(session: SupervisedSession, talk: Talk) -> list[Command]:
-    """Its prompts, oldest first."""
-    return [command(session, said) for said in talk.state.prompts.values()]
-
-
 def busy() -> Conflict:
     """For a prompt that comes while the agent works."""
     return Conflict("the agent is at work; 'interrupt' ends its turn, 'wait --for turn' waits for its end", code="busy")
 
 
-async def _idle(session: SupervisedSession, talk: Talk, patience_s: float | None) -> None:
+async def _idle(session: PromptedSession, patience_s: float | None) -> None:
     """Until the agent takes a prompt, for as long as that was asked for."""
     if patience_s is None:
         return
     try:
         async with asyncio.timeout(patience_s):
-            await _until(session, lambda: not talk.state.busy)
+            await _until(session, lambda: not session.talk.state.busy)
     except TimeoutError:
         raise TimedOut(f"the agent was at work for {patience_s:g} s more", code="busy") from None
 
 
-async def _until(session: SupervisedSession, holds: object) -> None:
-    assert callable(holds)
+async def _until(session: PromptedSession, holds: Callable[[], bool]) -> None:
     while not holds() and not session.closed:
-        ticket = session.news.ticket
-        if holds():
-            return
-        await ticket.wait()
+        await session.news.ticket.wait()
 
 
 def check(text: str) -> None:
@@ -203,3 +203,59 @@ def _check_size(size: int) -> None:
     if size > PROMPT_BYTES:
         message = f"a prompt of {size} bytes; at most {PROMPT_BYTES}, and the agent can read a file by its name"
         raise BadInput(message, code="prompt-too-long")
+
+
+def pending(session: PromptedSession, request: Request) -> Pending:
+    """A request as everybody sees it."""
+    asked = request.asked
+    return Pending(
+        session=session.spec.id,
+        name=session.run.name,
+        request=asked.request,
+        need=asked.need,
+        title=asked.title,
+        choices=tuple(choice.label for choice in asked.choices),
+        free_text=asked.free_text,
+        since=request.since,
+        subagent=asked.subagent,
+    )
+
+
+def chosen(talk: Talk, asked: messages.ReplyTo) -> Request:
+    """The request that a reply is for."""
+    waiting = talk.requests
+    if asked.request is not None:
+        found = next((one for one in waiting if one.asked.request == asked.request), None)
+        if found is None:
+            replied = asked.request in talk.state.answered or asked.request in talk.state.pending
+            message = "was answered already, or taken back" if replied else "is not known"
+            raise Conflict(f"the request {asked.request!r} {message}", code="request-gone")
+        return found
+    if not waiting:
+        raise Conflict("the agent asks nothing now; what it asked was answered, or taken back", code="request-gone")
+    if len(waiting) > 1:
+        names = ", ".join(one.asked.request for one in waiting)
+        raise BadInput(f"the agent asks {len(waiting)} things; --request says which: {names}", code="which-request")
+    return waiting[0]
+
+
+def reply_of(request: Request, asked: messages.ReplyTo) -> Reply:
+    """What is replied to it."""
+    choices = request.asked.choices
+    if asked.action == "answer":
+        text = asked.text or ""
+        found = next((one for one in choices if text in (one.id, one.label)), None)
+        if found is None and not request.asked.free_text:
+            known = ", ".join(one.label for one in choices)
+            raise BadInput(f"{text!r} is none of: {known}", code="bad-answer")
+        return Reply(choice=found.id) if found is not None else Reply(text=text)
+    kinds = _KINDS.get("always" if asked.always and asked.action == "approve" else asked.action)
+    if kinds is None:
+        raise BadInput(f"nobody knows how to {asked.action!r} a request", code="bad-action")
+    for kind in kinds:
+        choice = next((one for one in choices if one.kind == kind), None)
+        if choice is not None:
+            return Reply(choice=choice.id)
+    raise Conflict(
+        f"that is a question and no permission; 'answer' replies to it: {request.asked.title}", code="a-question"
+    )

@@ -11,16 +11,17 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from orchctl import procfs
 from orchctl.agents.interface import Harness, Profile, Server
 from orchctl.errors import Conflict
 from orchctl.log.disk import REAL
 from orchctl.log.reader import OutputLog
 from orchctl.log.writer import SegmentWriter
 from orchctl.pair import wire
-from orchctl.session import layout
+from orchctl.session import environment, layout
 from orchctl.session.happening import Happening, NeedsInput
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.change import guarded
@@ -74,6 +75,13 @@ class HeldServer:
     def id(self) -> str:
         """Of its process's session."""
         return self.session.spec.id
+
+    def runs(self, peer: int, session: str) -> bool:
+        """Whether a process is one of that conversation's on this server."""
+        pid = self.session.run.pid
+        if pid is None or not procfs.descends_from(peer, pid):
+            return False
+        return is_own(session, procfs.told_below(peer, pid, environment.SESSION), self.talks.keys())
 
     # what a backend may call
 
@@ -334,6 +342,11 @@ class _Lines:
             self._skipping = False
             return found[1:]
         return found
+
+
+def is_own(session: str, told: str | None, held: Collection[str]) -> bool:
+    """Whether a command below a server that holds these conversations is of that one, by what it was told."""
+    return told == session if told in held else set(held) == {session}
 
 
 def _forget(first: int, end: int) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import logging
 import shlex
+import signal
 import time
 from collections import deque
 from dataclasses import replace
@@ -31,7 +32,7 @@ from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.exec.follower import CommandFollower
 from orchctl.supervisor.exec.pipes import CommandPipes
 from orchctl.supervisor.exec.prompt import Place, Prompt, ticks
-from orchctl.supervisor.exec.running import ANY_INPUTS, COME_BACK_S, Running, ShellSession, begins_at
+from orchctl.supervisor.exec.running import ANY_INPUTS, COME_BACK_S, Running, ShellSession, begins_at, interrupt
 
 log = logging.getLogger(__name__)
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # a disk that takes no more, for now
@@ -127,6 +128,20 @@ class Commands:
     def find(self, exec_id: str) -> Running | None:
         """A command by its id."""
         return self._by_id.get(exec_id)
+
+    @property
+    def told(self) -> list[Command]:
+        """The history, and what runs now; not those that are to leave no trace."""
+        current = self.current
+        runs = current is not None and current.begun and not current.over and current.asked.record
+        return [*self.history, current.command] if current is not None and runs else list(self.history)
+
+    async def interrupt(self) -> None:
+        """What is in front, whether or not that is a command of ours."""
+        if (current := self.current) is None:
+            self._session.pair.signal(signal.SIGINT)
+        else:
+            await interrupt(self._session.pair, current.interrupted, lambda: self.going(current))
 
     @property
     def idle(self) -> bool:

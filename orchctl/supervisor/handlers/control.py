@@ -5,39 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable
 
-from orchctl.errors import BadInput, Conflict, NoSuchSession, OrchctlError
+from orchctl.errors import BadInput, Conflict
 from orchctl.pair.tree import descendants, lives, send, start_ticks
 from orchctl.protocol import messages
-from orchctl.session.lease_state import key_of
 from orchctl.session.model import KillReport
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.stopped import let_go_on
 
-DONE_S = 10.0
-
 
 async def control(app: Supervisor, call: Call, asked: messages.ControlSession) -> None:
     """Answered when it is on record, with the session as it is then."""
-    session = app.registry.find(asked.session, asked.own_manager, ended_too=False)
-    if session.closed:
-        raise NoSuchSession(f"the session {asked.session!r} has ended", code="session-ended")
-    if session.talk is not None:
-        raise Conflict("the session is a conversation with an agent, not a program in a terminal", code="not-a-program")
-    if asked.action == "signal":
-        _signal(session, asked.signal)
-    elif asked.action == "resize":
-        await session.leases.admit(key_of(asked.viewer) if asked.viewer else "")
-        await _resize(session, asked.cols, asked.rows)
-    elif asked.action in ("pause", "unpause"):
-        stop = asked.action == "pause"
-        session.pair.pause(stop=stop)
-        await _until(session, lambda: session.run.paused == stop)
-    else:
-        raise BadInput(f"nobody knows how to {asked.action!r} a session", code="bad-action")
+    session = app.registry.find_live(asked.session, asked.own_manager)
+    await session.control(asked)
     app.house.teller.say(session, "input", who=asked.own_manager, bytes=0, action=asked.action)
     await call.say(messages.OneSession(session=session.view()))
 
@@ -58,32 +40,6 @@ async def restart(app: Supervisor, call: Call, asked: messages.RestartSession) -
     elif not session.closed:
         await session.open()
     await call.say(messages.OneSession(session=session.view()))
-
-
-def _signal(session: SupervisedSession, number: int) -> None:
-    if number not in {int(one) for one in signal.valid_signals()}:
-        raise BadInput(f"{number} is no signal", code="bad-signal")
-    session.pair.signal_program(number)
-
-
-async def _resize(session: SupervisedSession, cols: int, rows: int) -> None:
-    if not (0 < cols < 1 << 16 and 0 < rows < 1 << 16):
-        raise BadInput(f"a terminal of {cols}x{rows}; 1x1 to 65535x65535", code="bad-size")
-    if session.spec.backend != "pty":
-        raise Conflict("the session has no terminal", code="no-terminal")
-    session.pair.resize(cols, rows)
-    await _until(session, lambda: (session.run.cols, session.run.rows) == (cols, rows))
-
-
-async def _until(session: SupervisedSession, holds: Callable[[], bool]) -> None:
-    try:
-        async with asyncio.timeout(DONE_S):
-            while not holds():
-                if session.closed:
-                    raise NoSuchSession("the session ended meanwhile", code="session-ended")
-                await session.news.ticket.wait()
-    except TimeoutError:
-        raise OrchctlError("the session does not answer", code="no-answer") from None
 
 
 GRACE_LIMIT_S = 86400.0
@@ -139,7 +95,7 @@ async def end_all(sessions: list[SupervisedSession], grace_s: float, number: int
 
 async def _end(session: SupervisedSession, grace_s: float, number: int) -> tuple[int, ...]:
     """The processes that are still there afterwards."""
-    waking = asyncio.ensure_future(let_go_on(session.pair))
+    waking = asyncio.ensure_future(let_go_on(session.pair.processes))
     try:
         if not await _is_reached(session):
             return await _end_by_pid(session)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
 import json
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
@@ -17,19 +17,15 @@ from orchctl.lazy_dataclass import dataclass
 from orchctl.log import chain
 from orchctl.log.disk import REAL
 from orchctl.log.event_reader import EventReader
-from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session import manager, selection
 from orchctl.session.model import Selection
-from orchctl.session.tale import of_conversation
-from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.change import either
 from orchctl.supervisor.request import Call, gathered
 from orchctl.supervisor.session import SupervisedSession
 
 OUTPUT = "output"
-TEXT_BYTES = 1 << 14  # of a conversation's text in one event
 _PLACES = ("offset", "end_offset", "start_offset")  # where an event says how far the output was
 Event = dict[str, Any]
 
@@ -145,7 +141,7 @@ class OutputEvents:
                 return None
             if (gap := log.gap(at)) is not None:
                 return {"type": "gap", "time": time.time(), **common, "first": at, "end": gap.end}
-            text, stop = _text(log, at, end) if session.talk is not None else (None, min(end, log.end))
+            text, stop = session.text_of(log, at, end)
         if stop == at:
             return None  # it went while we looked
         found = {"type": OUTPUT, "time": self._time_of(session, at), **common, "offset": at, "end": stop}
@@ -162,24 +158,14 @@ def _end(session: SupervisedSession) -> int:
         return log.end
 
 
-def _text(log: OutputLog, first: int, end: int) -> tuple[str, int]:
-    """As much as one event has room for, in whole characters, and where it ends."""
-    data = log.span(first, min(end, first + TEXT_BYTES))
-    text, used = codecs.utf_8_decode(data, "replace", first + len(data) >= end)
-    return text, first + used
-
-
 def begin_at(session: SupervisedSession, event: Event | None, *, since_unix_s: float | None, last_s: float) -> int:
     """Where a reader's output begins that has asked for events from some number on, `event` being the session's first.
 
-    Of a conversation that is where it stood at the event before that one; of a program where it stood at the time
-    `last_s` of the last event that is not asked for.
+    `last_s` is the time of the last event that is not asked for.
     """
-    if since_unix_s is not None or session.talk is None:
-        return session.timeline().offset_at(last_s if since_unix_s is None else since_unix_s, _end(session))
-    until = event["time"] if event is not None else float("inf")
-    before = [record for record in session.read_commands(0).records if record.get("time", 0.0) < until]
-    return max((one["offset"] for record in before for one in of_conversation(record) if "offset" in one), default=0)
+    if since_unix_s is not None:
+        return session.timeline().offset_at(since_unix_s, _end(session))
+    return session.told_up_to(last_s, event["time"] if event is not None else math.inf)
 
 
 PAGE = 500  # events read at once
@@ -255,7 +241,7 @@ def _begin(app: Supervisor, call: Call, asked: messages.ReadEvents, reader: Even
         raise BadInput("lines and places are those of one session", code="not-one-session")
     session = app.registry.find(asked.sessions[0], asked.own_manager)
     if asked.follow:
-        input_wait.refuse(app, call, session, "a program cannot follow the session it runs in")
+        session.refuse_own(call, "a program cannot follow the session it runs in")
     with contextlib.closing(session.open_log()) as log:
         end = log.end
         last = log.start_of_last_lines(max(0, asked.lines), end) if asked.lines is not None else 0

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from orchctl.errors import BadInput, NoSuchSession
+from orchctl.errors import BadInput
 from orchctl.protocol import messages
 from orchctl.session.lease_state import key_of
-from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.lease import View, identity
 from orchctl.supervisor.request import Call
-from orchctl.supervisor.session import SupervisedSession
 
 
 async def open_view(app: Supervisor, call: Call, asked: messages.OpenView) -> None:
@@ -17,8 +15,8 @@ async def open_view(app: Supervisor, call: Call, asked: messages.OpenView) -> No
     by = identity(asked.viewer, asked.own_manager, asked.terminal)
     if asked.read_only and asked.take:
         raise BadInput("a viewer that only looks on takes no lease", code="read-only")
-    session = _live(app, asked.session, asked.own_manager)
-    input_wait.refuse(app, call, session, "a program cannot be attached to the session it runs in")
+    session = app.registry.find_live(asked.session, asked.own_manager)
+    session.refuse_own(call, "a program cannot be attached to the session it runs in")
     view = View(by.key, answers_from=None if asked.read_only else asked.answers_from)
     try:
         await session.leases.enter(view, by, read_only=asked.read_only)
@@ -36,7 +34,7 @@ async def open_view(app: Supervisor, call: Call, asked: messages.OpenView) -> No
 async def take(app: Supervisor, call: Call, asked: messages.TakeLease) -> None:
     """Answered when it is the asker's, and safe from power loss."""
     by = identity(asked.viewer, asked.own_manager, asked.terminal)
-    session = _live(app, asked.session, asked.own_manager)
+    session = app.registry.find_live(asked.session, asked.own_manager)
     await session.leases.take(by, ttl_s=asked.ttl_s, force=asked.force, wait_s=asked.wait_s)
     await call.say(session.leases.state(by.key))
 
@@ -44,7 +42,7 @@ async def take(app: Supervisor, call: Call, asked: messages.TakeLease) -> None:
 async def release(app: Supervisor, call: Call, asked: messages.ReleaseLease) -> None:
     """Free from now on, or back with whoever gave it."""
     key = key_of(asked.viewer)
-    session = _live(app, asked.session, asked.own_manager)
+    session = app.registry.find_live(asked.session, asked.own_manager)
     await session.leases.release(key, asked.once)
     await call.say(session.leases.state())
 
@@ -52,7 +50,7 @@ async def release(app: Supervisor, call: Call, asked: messages.ReleaseLease) -> 
 async def transfer(app: Supervisor, call: Call, asked: messages.TransferLease) -> None:
     """To somebody who is attached."""
     key = key_of(asked.viewer)
-    session = _live(app, asked.session, asked.own_manager)
+    session = app.registry.find_live(asked.session, asked.own_manager)
     await session.leases.transfer(key, asked.to, give_back=asked.give_back, once=asked.once)
     await call.say(session.leases.state())
 
@@ -61,10 +59,3 @@ async def get(app: Supervisor, call: Call, asked: messages.GetLease) -> None:
     """Of an ended session nobody holds it."""
     key = key_of(asked.viewer) if asked.viewer else ""
     await call.say(app.registry.find(asked.session, asked.own_manager).leases.state(key))
-
-
-def _live(app: Supervisor, text: str, own_manager: str) -> SupervisedSession:
-    session = app.registry.find(text, own_manager, ended_too=False)
-    if session.closed:
-        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
-    return session

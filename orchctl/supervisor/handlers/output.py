@@ -11,9 +11,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session.search import Screen
 from orchctl.session.stream import grant
-from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.input_wait import last_input
 from orchctl.supervisor.request import Call, Flow, patiently, send_range, wait_for_files
 from orchctl.supervisor.session import SupervisedSession
 
@@ -25,7 +23,7 @@ async def read(app: Supervisor, call: Call, asked: messages.ReadOutput) -> None:
     flow = None if asked.credit_bytes is None else Flow(grant(asked.credit_bytes))
     session = app.registry.find(asked.session, asked.own_manager)
     if asked.follow:
-        input_wait.refuse(app, call, session, "a program cannot follow the session it runs in")
+        session.refuse_own(call, "a program cannot follow the session it runs in")
     if call.number in call.flows:
         raise BadInput(f"request number {call.number} is that of a stream which has not ended", code="number-in-use")
     session, log = session.raw_log() if asked.raw else (session, session.open_log())
@@ -101,7 +99,7 @@ async def _start(session: SupervisedSession, asked: messages.ReadOutput, log: Ou
     if asked.since_unix_s is not None:
         return session.timeline().offset_at(asked.since_unix_s, end)
     if asked.since_input or asked.since_own_input:
-        return min(end, await last_input(session, asked.own_manager if asked.since_own_input else None))
+        return min(end, await session.last_input(asked.own_manager if asked.since_own_input else None))
     return 0
 
 
@@ -117,7 +115,7 @@ class _Reading:
         flow: Flow | None,
     ) -> None:
         self._flow = flow
-        self._named: int | None = None if asked.commands and session.commands is not None else -1  # how many commands
+        self._named: int | None = None if asked.commands else -1  # how many commands
         self._call = call
         self._session = session
         self._log = log

@@ -6,14 +6,12 @@ import asyncio
 from dataclasses import replace
 
 from orchctl import procfs
-from orchctl.errors import NoSuchSession, OrchctlError
+from orchctl.errors import OrchctlError
 from orchctl.protocol import messages
 from orchctl.session import manager, selection
-from orchctl.session.model import Session
-from orchctl.supervisor import input_wait
+from orchctl.session.model import Session, Waiting
 from orchctl.supervisor.agents import prompts
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.input_wait import waiting_of, with_waiting
 from orchctl.supervisor.request import Call, close, pages
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.supervisor.usage import environment_of, measure
@@ -29,8 +27,8 @@ async def spawn(app: Supervisor, call: Call, asked: messages.SpawnSession) -> No
     finally:
         close(stdin)
     warnings = (*procfs.differences(asked.standing, app.standing), *session.warnings())
-    if session.talk is not None and asked.prompt is not None:
-        await prompts.say(session, asked.prompt, once=f"{asked.session_id}/spawn", who=asked.managed_by)
+    if asked.prompt is not None:
+        await session.first_prompt(asked.prompt, once=f"{asked.session_id}/spawn", who=asked.managed_by)
     await session.safety.settle_all()
     await call.say(messages.OneSession(session=session.view(), warnings=warnings))
 
@@ -56,7 +54,8 @@ async def select(app: Supervisor, call: Call, asked: messages.SelectSessions) ->
 
 async def _say(app: Supervisor, call: Call, views: list[Session], *, usage: bool, waiting: bool) -> None:
     if waiting:
-        views = await with_waiting(app.registry, views)
+        live = {session.spec.id: session for session in app.registry.live()}
+        views = list(await asyncio.gather(*(_with_waiting(view, live.get(view.id)) for view in views)))
     if usage:
         views = await asyncio.to_thread(measure, views)
     parts = pages(views)
@@ -64,10 +63,14 @@ async def _say(app: Supervisor, call: Call, views: list[Session], *, usage: bool
         await call.say(messages.SomeSessions(sessions=tuple(page), more=number < len(parts)))
 
 
+async def _with_waiting(view: Session, session: SupervisedSession | None) -> Session:
+    return replace(view, waiting=Waiting.NO if session is None else await session.waiting())
+
+
 async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
     """One session, live or ended."""
     session = app.registry.find(asked.session, asked.own_manager)
-    view = replace(await session.full_view(), waiting=await waiting_of(session))
+    view = replace(await session.full_view(), waiting=await session.waiting())
     (view,) = await asyncio.to_thread(measure, [view])
     if asked.env:
         view = replace(view, env=await asyncio.to_thread(environment_of, view))
@@ -77,7 +80,7 @@ async def get(app: Supervisor, call: Call, asked: messages.GetSession) -> None:
 async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None:
     """Answered when it is closed, which is after its last byte is in the log."""
     session = app.registry.find(asked.session, asked.own_manager)
-    input_wait.refuse(app, call, session, "a program cannot wait for the session it runs in")
+    session.refuse_own(call, "a program cannot wait for the session it runs in")
     while True:
         ticket = session.news.ticket
         if session.closed:
@@ -89,7 +92,7 @@ async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None
 
 async def rename(app: Supervisor, call: Call, asked: messages.RenameSession) -> None:
     """Names are unique among live sessions; its own is no conflict."""
-    session = _live(app, asked.session, asked.own_manager)
+    session = app.registry.find_live(asked.session, asked.own_manager)
     if asked.name is not None:
         selection.check_name(asked.name)
         if asked.name != session.run.name:
@@ -101,19 +104,12 @@ async def rename(app: Supervisor, call: Call, asked: messages.RenameSession) -> 
 
 async def label(app: Supervisor, call: Call, asked: messages.LabelSession) -> None:
     """All labels are written down each time, so that the newest record is enough."""
-    session = _live(app, asked.session, asked.own_manager)
+    session = app.registry.find_live(asked.session, asked.own_manager)
     labels = {key: value for key, value in session.run.labels.items() if key not in asked.remove} | asked.labels
     selection.check_labels(labels)
     if labels != session.run.labels:
         _note(session, {"type": "labelled", "labels": labels, "who": asked.own_manager})
     await call.say(messages.OneSession(session=session.view()))
-
-
-def _live(app: Supervisor, text: str, own_manager: str) -> SupervisedSession:
-    session = app.registry.find(text, own_manager, ended_too=False)
-    if session.closed:
-        raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
-    return session
 
 
 def _note(session: SupervisedSession, record: dict[str, object]) -> None:

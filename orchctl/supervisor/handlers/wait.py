@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import termios
 
-from orchctl.errors import BadInput, Conflict, NoSuchSession
+from orchctl.errors import BadInput, NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session import wait
-from orchctl.session.model import State
-from orchctl.supervisor import input_wait
 from orchctl.supervisor.app import Supervisor
-from orchctl.supervisor.handlers.exec import no_shell
-from orchctl.supervisor.input_wait import waiting_of
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 
@@ -23,7 +19,7 @@ _LOOKED_AT = {"prompt", "input"}  # who is in front, or sleeps in a read, is no 
 async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None:
     """Answered with the first condition that holds."""
     session = app.registry.find(asked.session, asked.own_manager)
-    input_wait.refuse(app, call, session, "a program cannot wait for the session it runs in")
+    session.refuse_own(call, "a program cannot wait for the session it runs in")
     _check(session, asked)
     loop = asyncio.get_running_loop()
     size, since, look_s = -1, loop.time(), 0.0
@@ -52,17 +48,14 @@ def _check(session: SupervisedSession, asked: messages.WaitFor) -> None:
         raise BadInput("output is looked at by whoever reads it", code="bad-condition")
     if not 0 <= asked.quiet_s <= LONGEST_S:
         raise BadInput(f"{asked.quiet_s} seconds", code="bad-duration")
-    if session.talk is None and set(wait.HARNESS_CONDITIONS) & set(asked.conditions):
-        raise BadInput("the session has no agent to wait for", code="bad-condition")
-    if session.talk is None and session.commands is None and {"command", "prompt"} & set(asked.conditions):
-        raise Conflict(no_shell(session, asked.session), code="not-a-shell")
+    session.check_conditions({*asked.conditions}, asked.session)
 
 
 async def _holds(
     session: SupervisedSession, conditions: tuple[str, ...], quiet_limit_s: float, quiet_s: float
 ) -> str | None:
     for condition in conditions:
-        if await _one_holds(session, condition, quiet=quiet_s >= quiet_limit_s):
+        if await session.holds(condition, quiet=quiet_s >= quiet_limit_s):
             return condition
     if session.closed:
         raise NoSuchSession(
@@ -71,46 +64,8 @@ async def _holds(
     return None
 
 
-async def _one_holds(session: SupervisedSession, condition: str, *, quiet: bool) -> bool:
-    commands, talk = session.commands, session.talk
-    if talk is not None and condition in ("turn", "command", "prompt"):
-        return not talk.state.busy and session.run.state is State.LIVE
-    if talk is not None and condition == "needs-input":
-        return any(one.reply is None for one in talk.state.pending.values())
-    if condition == "input":
-        return await waiting_of(session) in wait.WAITS
-    if condition == "prompt":
-        return not session.closed and await _at_prompt(session)
-    if condition == "command":
-        return commands is not None and commands.idle
-    state = "closed" if condition == "exit" else condition.removeprefix(wait.STATE)
-    return quiet if condition == "quiet" else session.run.state.value == state
-
-
-async def _at_prompt(session: SupervisedSession) -> bool:
-    try:
-        return session.commands is not None and await session.commands.at_prompt()
-    except Conflict:  # it ends just now
-        return False
-
-
 async def get_terminal(app: Supervisor, call: Call, asked: messages.GetTerminal) -> None:
     """Its modes; set first, if that was asked for."""
-    session = app.registry.find(asked.session, asked.own_manager, ended_too=False)
-    if session.closed:
-        raise NoSuchSession(f"the session {asked.session!r} has ended", code="session-ended")
-    if session.spec.backend != "pty":
-        raise Conflict("the session has no terminal", code="no-terminal")
-    local = await _modes(session, asked.echo)
+    session = app.registry.find_live(asked.session, asked.own_manager)
+    local = await session.modes(asked.echo)
     await call.say(messages.TerminalModes(echo=bool(local & termios.ECHO), canonical=bool(local & termios.ICANON)))
-
-
-async def _modes(session: SupervisedSession, echo: bool | None) -> int:
-    """The terminal's local modes; said again to the next mover, should one have died with the word in its hands."""
-    for _ in range(2):
-        if echo is not None:
-            session.pair.echo(on=echo)
-        local = int((await session.pair.look())["local"])
-        if echo in (None, bool(local & termios.ECHO)):
-            return local
-    raise Conflict("whether the terminal shows what is typed cannot be set there", code="no-echo-control")
