@@ -90,9 +90,6 @@ class ConversationPair:
     def check_socket(self) -> None:
         """There is none."""
 
-    async def keep_environment(self) -> None:
-        """It is kept for as long as the conversation lives."""
-
     def processes(self) -> list[int]:
         """It has none."""
         return []
@@ -236,7 +233,7 @@ class AgentSession(SupervisedSession):
         self.talk.ending = before.ending
         return self.talk
 
-    def environment(self, asker: dict[str, str]) -> dict[str, str]:
+    async def environment(self, asker: dict[str, str]) -> dict[str, str]:
         kept = self._store.read_environment(self.spec.id)
         return programs.check_again(self._house.config, self.spec, self._agent, asker, kept)
 

@@ -127,8 +127,8 @@ class SupervisedSession(ABC):
         """Until it takes what is said to it."""
 
     @abstractmethod
-    def environment(self, asker: dict[str, str]) -> dict[str, str]:
-        """Of the run before, where it is kept; else of whoever asks."""
+    async def environment(self, asker: dict[str, str]) -> dict[str, str]:
+        """For another run: that of this one, where it is kept; else of whoever asks."""
 
     # what is asked of it
 

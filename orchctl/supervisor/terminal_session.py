@@ -337,7 +337,8 @@ class TerminalSession(SupervisedSession):
     def check_limits(self) -> None:
         """Its pair watches them."""
 
-    def environment(self, asker: dict[str, str]) -> dict[str, str]:
+    async def environment(self, asker: dict[str, str]) -> dict[str, str]:
+        await self.pair.keep_environment()
         spec = self.spec
         return self._store.read_environment(spec.id) or environment.compose(
             asker, {}, spec.id, spec.managed_by, spec.cwd, terminal=spec.backend == "pty"

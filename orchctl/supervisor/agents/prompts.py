@@ -15,9 +15,7 @@ from orchctl.protocol import messages
 from orchctl.session.agent import Pending
 from orchctl.session.command import Command, CommandStatus
 from orchctl.session.happening import TurnEnd
-from orchctl.session.run import Run
-from orchctl.supervisor.agents.conversation import Talk
-from orchctl.supervisor.change import News
+from orchctl.supervisor.agents.conversation import Talk, TalkSession
 from orchctl.supervisor.request import Call, LogSession, send_range
 
 PROMPT_BYTES = 1 << 20
@@ -28,16 +26,9 @@ _KINDS = {"approve": ("allow",), "always": ("always", "allow"), "deny": ("deny",
 EXIT = {TurnEnd.COMPLETED: 0, TurnEnd.FAILED: 1, TurnEnd.INTERRUPTED: 1}
 
 
-class PromptedSession(LogSession, Protocol):
+class PromptedSession(TalkSession, LogSession, Protocol):
     """A session that prompts are for."""
 
-    run: Run
-    news: News
-    talk: Talk
-
-    @property
-    def closed(self) -> bool: ...
-    def open_log(self) -> OutputLog: ...
     async def open(self) -> None: ...
 
 

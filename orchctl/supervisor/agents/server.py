@@ -92,8 +92,7 @@ class HeldServer:
 
     def emit(self, session: str, *happenings: Happening) -> None:
         """What a line means for a conversation."""
-        talk = self.talks.get(session)
-        if talk is None or not talk.heard(self.position, happenings, time.time()):
+        if session not in self.talks or not (talk := self.talks[session]).heard(self.position, happenings, time.time()):
             return
         for one in happenings:
             if isinstance(one, NeedsInput) and one.request in talk.state.pending:
@@ -102,8 +101,7 @@ class HeldServer:
 
     def write(self, line: bytes, session: str | None = None) -> None:
         """On its stdin, in order."""
-        talk = self.talks.get(session) if session is not None else None
-        if self.replaying and talk is not None and self.position <= talk.state.at:
+        if self.replaying and session in self.talks and self.position <= self.talks[session].state.at:
             return
         self._outbox.append(line + b"\n")
         self._something.set()

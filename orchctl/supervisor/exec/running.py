@@ -16,26 +16,22 @@ from orchctl.log.reader import OutputLog
 from orchctl.protocol.messages import CommandWaits, ExecCommand
 from orchctl.session.command import Command, CommandStatus, CommandWait
 from orchctl.session.model import Session
-from orchctl.session.run import Run
 from orchctl.shell.execution import End, Escalation, Step
 from orchctl.supervisor.change import News, either
 from orchctl.supervisor.clock import boot_id, boot_s
-from orchctl.supervisor.lease import Leases
+from orchctl.supervisor.lease import LeasedSession, Leases
 from orchctl.supervisor.pair import PairLink
 from orchctl.supervisor.request import Call, LogSession
 
 
-class ShellSession(LogSession, Protocol):
+class ShellSession(LeasedSession, LogSession, Protocol):
     """A session whose shell runs commands."""
 
-    run: Run
     news: News
     leases: Leases
 
     @property
     def pair(self) -> PairLink: ...
-    @property
-    def closed(self) -> bool: ...
     def open_log(self) -> OutputLog: ...
     def view(self, *, with_output: bool) -> Session: ...
     def tell(self) -> None: ...

@@ -29,8 +29,7 @@ async def restart(app: Supervisor, call: Call, asked: messages.RestartSession) -
     session = app.registry.find(asked.session, asked.own_manager)
     if session.run.number == asked.run:
         app.registry.check_restart(session)
-        await session.pair.keep_environment()
-        env = session.environment(asked.env)  # now: the end of this run may take what is kept along
+        env = await session.environment(asked.env)  # now: the end of this run may take what is kept along
         if not session.pair.gone.is_set():
             await end_all([session], asked.grace_s)
         if not session.pair.gone.is_set():

@@ -115,7 +115,7 @@ class _Reading:
         flow: Flow | None,
     ) -> None:
         self._flow = flow
-        self._named: int | None = None if asked.commands else -1  # how many commands
+        self._named: int | None = None if asked.commands and session.spec.shell else -1  # how many commands
         self._call = call
         self._session = session
         self._log = log
