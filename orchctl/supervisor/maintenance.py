@@ -29,6 +29,7 @@ class Upkeep:
         self._pruning = Pruning(app)
         self._config = app.house.config
         self._changed = 0  # when the directory of sessions had last changed, when it was last made safe
+        self._all_known = False  # whether each folder in it had a session then
 
     async def run(self) -> None:
         """For ever; what fails is tried again."""
@@ -80,6 +81,8 @@ class Upkeep:
         if not self._app.house.teller.events.safe:
             await asyncio.to_thread(self._app.house.teller.events.sync)
         changed = os.stat(self._app.root.sessions).st_mtime_ns
+        if changed != self._changed or not self._all_known:
+            self._all_known = await self._app.registry.adopt_returned()
         if changed != self._changed:
             await asyncio.to_thread(REAL.sync_folder, self._app.root.sessions)
             self._changed = changed

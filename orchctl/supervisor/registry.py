@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
+import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -26,7 +28,7 @@ from orchctl.supervisor.change import carried_through, guarded
 from orchctl.supervisor.context import House
 from orchctl.supervisor.limits import Archive, LimitGuard
 from orchctl.supervisor.request import copy
-from orchctl.supervisor.session import SupervisedSession
+from orchctl.supervisor.session import DELETED_S, SupervisedSession
 from orchctl.supervisor.spawn import checked, salvaged, with_stdin
 from orchctl.supervisor.terminal_session import TerminalSession
 from orchctl.supervisor.zygote import ZygoteLink
@@ -52,6 +54,7 @@ class Registry:
         self.archive = Archive(house.ended, self._from_files)
         self._limits = LimitGuard(house)
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
+        self._strange: set[str] = set()  # folders that nobody here stood for at the last look
         self._quick: dict[str, int] = {}  # runs in a row that ended soon, of sessions that start again
         self.agents = Servers(house, tasks, self._start_server, self._server)
 
@@ -73,9 +76,20 @@ class Registry:
             [one.spec.id for one in sessions if one.is_server],
             [talk for one in sessions for talk in one.conversations()],
         )
+        self._forget(unread, away=False)
+        self._tasks.create_task(guarded("sessions that are gone", self._forget_later()))
+
+    def _forget(self, unread: Sequence[str] = (), *, away: bool) -> None:
+        """What was told of sessions that are over, or of those whose folder is away."""
         for session_id in list(self._house.teller.events.told):
-            if session_id not in self._sessions and session_id not in unread:
+            known = session_id in self._sessions or session_id in unread
+            if not known and os.path.isdir(self._store.folder(session_id)) is not away:
                 self._house.teller.forget(session_id)
+
+    async def _forget_later(self) -> None:
+        """A folder that was moved away may come back, and nothing of it is to be told twice."""
+        await asyncio.sleep(DELETED_S)
+        self._forget(away=True)
 
     def _adopt(self, session_id: str) -> bool:
         """Hold a session of an earlier supervisor; False where its files cannot be read now."""
@@ -113,6 +127,20 @@ class Registry:
         """Files that could not be read at the start are tried again until they can be."""
         while unread := [session_id for session_id in unread if not self._adopt(session_id)]:
             await asyncio.sleep(ADOPT_AGAIN_S)
+
+    async def adopt_returned(self) -> bool:
+        """Take over sessions whose folder was away when this supervisor began, or for long; False: look again.
+
+        One that is strange twice running is none that is just being made or taken away.
+        """
+        there = await asyncio.to_thread(lambda: list(self._store.ids()))
+        strange = {one for one in there if one not in self._sessions and one not in self.archive}
+        back, self._strange = sorted(strange & self._strange), strange - self._strange
+        for session_id in back:
+            log.warning("session %s is back: its folder was away", session_id)
+            if not self.archive.add(session_id) and self._store.was_forked(session_id) and not self._adopt(session_id):
+                self._strange.add(session_id)
+        return not self._strange
 
     async def _tend(self, session: SupervisedSession, first: socket.socket | None) -> None:
         await self._hold(session, first)
@@ -345,6 +373,8 @@ class Registry:
             self._create_on_disk(spec, env)
         except OSError as error:
             self._store.remove(spec.id)
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise
             raise OrchctlError(f"the session cannot be written down: {error.strerror}", code="no-space") from None
         session = self._made(spec)
         self.put(session)

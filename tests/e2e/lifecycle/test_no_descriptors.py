@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from orchctl import OrchctlError
 from tests.e2e import pair_processes
 from tests.needs import needs
 from tests.programs import pour, pour_digest
@@ -51,6 +52,16 @@ def test_a_zygote_without_descriptors_refuses_or_forks_and_goes_on(world: World,
     if after == zygote:
         until(lambda: sorted(os.listdir(f"/proc/{zygote}/fd")) == before)  # nothing of what it refused is left
     assert world.ok("list", "-q") == living
+
+
+@needs("root")
+def test_a_supervisor_without_descriptors_says_that_and_not_that_the_disk_is_full(world: World) -> None:
+    with world.client() as client:
+        client.list()
+        with _limited(world.supervisor(), 0), pytest.raises(OrchctlError) as refused:
+            client.spawn(["sleep", "1000"])
+        assert refused.value.code == "too-many-files"
+        assert client.list() == []
 
 
 @needs("root")

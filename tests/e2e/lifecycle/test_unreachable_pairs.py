@@ -79,6 +79,21 @@ def test_a_folder_that_is_away_for_a_moment_costs_no_session(world: World) -> No
     assert world.json("info", session)["state"] == "live"
 
 
+def test_a_folder_that_was_away_when_the_supervisor_began_is_taken_over_when_it_is_back(world: World) -> None:
+    session = world.ok("spawn", "bash")
+    world.ok("exec", session, "x=kept")
+    told = world.ok("events", "--type", "session.state")
+    folder, supervisor = f"{world.state}/sessions/{session}", world.supervisor()
+    os.rename(folder, f"{world.folder}/away")
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: world.supervisor() != supervisor)
+    assert world.ok("list", "-q") == ""
+    os.rename(f"{world.folder}/away", folder)
+    until(lambda: world.ok("list", "-q") == session, deadline_s=20)
+    assert world.ok("exec", session, "echo $x") == "kept"
+    assert world.ok("events", "--type", "session.state") == told  # each once
+
+
 def test_a_command_that_fails_while_the_folder_is_away_keeps_no_other_from_running(world: World) -> None:
     session = world.ok("spawn", "bash")
     world.ok("exec", session, "x=kept")
