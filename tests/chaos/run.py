@@ -18,7 +18,7 @@ from tests.agents import kits
 from tests.chaos import oracle, uses
 from tests.chaos.faults import Striker
 from tests.chaos.oracle import Finding
-from tests.chaos.schedule import HELD, SLOTS, Fault, faults, kind_of_slot, least
+from tests.chaos.schedule import KINDS, SLOTS, Fault, faults, kind_of_slot, least
 from tests.chaos.stage import Stage
 from tests.clocks import Clocks
 from tests.world import DEADLINE_S, World, fresh_world, until
@@ -73,7 +73,7 @@ def run(
     """Thirty slots for so long, with faults by the seed; `disk` is the size of a small disk for the state directory,
     `log` a file for what the supervisors logged.
     """
-    kinds = kinds or HELD
+    kinds = kinds or tuple(KINDS)
     planned = faults(seed, seconds, kinds)
     found, stage = "", None
     try:

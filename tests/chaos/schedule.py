@@ -59,21 +59,6 @@ KINDS: dict[str, Kind] = {
     "block-journal": Kind("pair", 1, _MOMENT),
     "restart-supervisor": Kind("supervisor"),
 }
-# Kinds after which a promise is known to be broken still, and the row of DEFECTS.md that each waits for: dealt only
-# when they are asked for by name. A kind is switched on by removing its line.
-BROKEN: dict[str, str] = {
-    "no-descriptors": "R2",
-    "full-disk": "R11",
-}
-# And the lives that a kind spares for the same reason. A session that was taken over without its spec.json takes no
-# commands and is not started again, also when the file is back.
-_NEED_SPEC = "shell", "restart"
-SPARED: dict[str, tuple[str, ...]] = {
-    "kill-keeper": ("tree", "timeout", "bound"),  # R6
-    "hide-spec": _NEED_SPEC,  # R10
-    "block-spec": _NEED_SPEC,  # R10
-}
-HELD = tuple(kind for kind in KINDS if kind not in BROKEN)
 BOTH = ("kill-pair", "kill-keeper-and-zygote")
 
 
@@ -104,7 +89,7 @@ class Landed:
         return self.began_at <= ended_at and not over
 
 
-def faults(seed: int, seconds: float, kinds: Sequence[str] = HELD) -> list[Fault]:
+def faults(seed: int, seconds: float, kinds: Sequence[str] = tuple(KINDS)) -> list[Fault]:
     """All faults of a run, in order."""
     dice, dealt, deck, at_s = random.Random(f"faults {seed}"), list[Fault](), list[str](), 1.0
     while at_s < seconds - QUIET_S:

@@ -12,7 +12,7 @@ import pytest
 from tests.chaos import run
 from tests.needs import needs
 
-SECONDS = 45.0
+SECONDS = 60.0
 LONG_SECONDS = float(os.environ.get("CHAOS_SECONDS", "600"))
 SEED = int(os.environ.get("CHAOS_SEED", "16"))
 
