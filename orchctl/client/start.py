@@ -70,6 +70,7 @@ def _lingers() -> bool:
 
 
 STRANDED_S, STRANDED_LOOK_S = 5.0, 0.05  # a supervisor looks for its socket every second
+UNLOCKED_S = 10.0  # and for its lock: one that has just been started, on a busy machine, takes a moment longer
 READY_S = 30.0  # two interpreters start one after the other, on a machine that may be busy with fifty others
 _PEER = struct.Struct("3i")
 _KEPT = ("PATH", "LANG", "TZ", "TMPDIR", "CI")
@@ -102,16 +103,23 @@ def reach(root: Root) -> socket.socket:
 def _connect_to_stranded(root: Root) -> socket.socket | None:
     """A supervisor whose socket was removed binds it again, and so does one whose whole directory was deleted.
 
-    Beside it none may be started. One that is about to end lets go of its lock instead.
+    Beside it none may be started, also where its lock was replaced: nobody holds the file that is there, and it lives.
+    One that is about to end lets go of its lock instead.
     """
-    until = time.monotonic() + STRANDED_S
-    while (locked := _is_locked(root.lifetime_lock)) or (locked is None and supervisor_of(root) is not None):
+    began_at = time.monotonic()
+    while (locked := _is_locked(root.lifetime_lock)) or supervisor_of(root) is not None:
         with suppress(NotRunning):
             return _connect(root)
-        if time.monotonic() < until:
+        if time.monotonic() < began_at + (UNLOCKED_S if locked is False else STRANDED_S):
             time.sleep(STRANDED_LOOK_S)
         elif locked:  # nobody starts a second one while it is
             break
+        elif locked is False:
+            pid = supervisor_of(root)
+            raise SupervisorUnreachable(
+                f"supervisor {pid} of {root.path} does not listen, and its socket and its lock were replaced; "
+                f"'kill {pid}' ends it, but not its sessions"
+            )
         else:
             pid = supervisor_of(root)
             raise SupervisorUnreachable(

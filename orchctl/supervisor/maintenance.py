@@ -34,6 +34,7 @@ class Upkeep:
     async def run(self) -> None:
         """For ever; what fails is tried again."""
         turn = 0
+        await guarded("the socket", self._door.check())  # what was removed or replaced while the last one died
         await guarded("upkeep", asyncio.to_thread(self._app.house.store.clear))
         while True:
             await asyncio.sleep(SYNC_S)

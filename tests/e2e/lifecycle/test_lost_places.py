@@ -80,6 +80,24 @@ def test_a_lock_that_was_replaced_keeps_a_second_supervisor_out(world: World) ->
     assert _locked(lock)
 
 
+def test_beside_a_supervisor_without_lock_and_socket_none_is_started(world: World) -> None:
+    session, supervisor = world.ok("spawn", "sleep", "1000"), world.supervisor()
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        lock = f"{world.state}/supervisor.lock"
+        os.close(os.open(f"{lock}.new", os.O_WRONLY | os.O_CREAT, 0o600))
+        os.rename(f"{lock}.new", lock)
+        os.unlink(f"{world.state}/supervisor.sock")
+        refused = world.run("list", "-q")
+        assert refused.returncode == 8, refused
+        assert f"supervisor {supervisor} ".encode() in refused.stderr
+        assert processes.supervisors(world) == [supervisor]
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    assert world.ok("list", "-q") == session
+    assert processes.supervisors(world) == [supervisor]
+
+
 def test_the_zygote_holds_a_socket_that_was_bound_again(world: World) -> None:
     session = world.ok("spawn", "sleep", "1000")
     os.unlink(f"{world.state}/supervisor.sock")
