@@ -79,7 +79,6 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
         if isinstance(value, float):
             return value
         try:
@@ -121,7 +120,6 @@ class TerminalSize(click.ParamType[tuple[int, int]]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Columns and rows, neither of them zero."""
         if isinstance(value, tuple):
             return value
         found = _SIZE.fullmatch(str(value))
@@ -136,7 +134,6 @@ class ByteCount(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes."""
         try:
             return units.parse_size(str(value))
         except ValueError as error:
@@ -149,7 +146,6 @@ class SignalName(click.ParamType[int]):
     name = "signal"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Its number."""
         text = str(value).upper()
         known = {one.name: int(one) for one in signals.Signals}
         number = int(text) if text.isascii() and text.isdigit() else known.get(text, known.get(f"SIG{text}", 0))

@@ -112,7 +112,6 @@ def _live(root: Root) -> list[Known]:
 
 
 def _ended(root: Root) -> list[Known]:
-    """Those that ended last."""
     ends = sorted(((at, name) for name in _folders(root) if (at := _over(root, name))), reverse=True)
     return [one for _, name in ends[:ENDED] for one in _read(root, name, "ended.json")]
 
@@ -124,7 +123,6 @@ def _folders(root: Root) -> list[str]:
 
 
 def _over(root: Root, name: str) -> float:
-    """When it ended; 0 if it has not."""
     try:
         return os.lstat(f"{root.sessions}/{name}/ended.json").st_mtime
     except OSError:

@@ -131,11 +131,9 @@ class LazyGroup(click.Group):
     """Knows its commands by name and loads one when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module that holds it."""
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in COMMANDS:
             return None
@@ -144,7 +142,6 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
@@ -205,7 +202,6 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def _fail(app: App, words: list[str], error: Exception) -> int:
-    """Say what went wrong; the exit code for it."""
     name, own_words = own(words, lambda name: cli.get_command(click.Context(cli), name))
     status, code, message = _told(error)
     report(code, message, as_json=app.as_json or "--json" in own_words)

@@ -116,7 +116,6 @@ class PointInTime(click.ParamType[Point]):
     name = "point"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Point:
-        """The offset or the Unix time."""
         if isinstance(value, Point):
             return value
         text = str(value)

@@ -195,7 +195,6 @@ class Client(Operations, Blocking):
         return connection
 
     def _lend(self) -> Connection:
-        """Our connection, for somebody who needs one alone; the next to ask makes another."""
         connection, self._connection = self._connection or self._connect(), None
         connection.expires_at = None
         return connection

@@ -90,7 +90,6 @@ class Connection:
         raise ConnectionLost("the supervisor has closed the connection")
 
     def fileno(self) -> int:
-        """To wait for several at once."""
         return self._socket.fileno()
 
     def receive(self) -> list[tuple[int, Answer | framing.Data]]:

@@ -138,7 +138,6 @@ class CommandReading(Reading[tuple[int, bytes]]):
         return None
 
     def _ask_again(self) -> ExecCommand:
-        """The request; after a lost connection, from where the output was read."""
         return dataclasses.replace(self._asked, tell_waits=self.on_wait is not None)
 
     def _begin_on(self, link: Link, expires_at: float | None) -> Call[None]:

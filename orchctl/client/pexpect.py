@@ -202,14 +202,12 @@ class SessionSpawn(_Base):
     def expect_list(
         self, pattern_list: Any, timeout: Any = -1, searchwindowsize: Any = -1, async_: Any = False, **given: Any
     ) -> Any:
-        """As in pexpect, in a blocking way only."""
         _check_blocking(async_ or given.pop("async", False))
         return super().expect_list(pattern_list, timeout, searchwindowsize, **given)
 
     def expect_exact(
         self, pattern_list: Any, timeout: Any = -1, searchwindowsize: Any = -1, async_: Any = False, **given: Any
     ) -> Any:
-        """As in pexpect, in a blocking way only."""
         _check_blocking(async_ or given.pop("async", False))
         return super().expect_exact(pattern_list, timeout, searchwindowsize, **given)
 
@@ -225,15 +223,12 @@ class SessionSpawn(_Base):
         return self._type(self._encoder.encode(text, final=False))
 
     def sendline(self, s: Any = "") -> int:
-        """The same, and a newline."""
         return self.send(self._coerce_send_string(s) + self.linesep)
 
     def write(self, s: Any) -> None:
-        """The same as `send`."""
         self.send(s)
 
     def writelines(self, sequence: Any) -> None:
-        """One after another, without newlines."""
         for one in sequence:
             self.send(one)
 
@@ -249,7 +244,6 @@ class SessionSpawn(_Base):
         self.type_keys(_END_OF_FILE)
 
     def sendintr(self) -> None:
-        """Ctrl-C."""
         self.type_keys(_INTERRUPT)
 
     def type_keys(self, keys: bytes) -> int:
@@ -276,7 +270,6 @@ class SessionSpawn(_Base):
         return self.exitstatus
 
     def kill(self, sig: int) -> None:
-        """A signal to the program."""
         with _unless_ended():
             blocked(sessions.control(self._client, self._session.id, "signal", signal=int(sig)))
 
@@ -301,7 +294,6 @@ class SessionSpawn(_Base):
         self.closed = True
 
     def eof(self) -> bool:
-        """Whether its end was read."""
         return bool(self.flag_eof)
 
     def _look(self, session: str) -> Session:
@@ -323,16 +315,13 @@ class SessionSpawn(_Base):
         return True
 
     def getwinsize(self) -> tuple[int, int]:
-        """Rows and columns."""
         found = self._look(self._session.id)
         return found.rows or 0, found.cols or 0
 
     def setwinsize(self, rows: int, cols: int) -> None:
-        """Give the terminal another size."""
         blocked(sessions.control(self._client, self._session.id, "resize", size=(cols, rows)))
 
     def getecho(self) -> bool:
-        """Whether the terminal shows what is typed."""
         return blocked(control.terminal(self._client, self._session.id)).echo
 
     def setecho(self, state: bool) -> None:

@@ -83,19 +83,15 @@ class Bytes:
         self.shows_commands = not isinstance(self._view, RawView)
 
     def chunk(self, chunk: Chunk, time: float | None, stream: int) -> bytes:
-        """As the view shows it."""
         return self._view.feed(chunk.data)
 
     def resize(self, size: Size, time: float | None) -> bytes:
-        """Nothing."""
         return b""
 
     def gap(self, gap: Gap, time: float | None) -> bytes:
-        """What was held back before it."""
         return self._view.end()
 
     def end(self) -> bytes:
-        """What was held back."""
         return self._view.end()
 
 
@@ -106,7 +102,6 @@ class Lines:
         self._session = session
 
     def chunk(self, chunk: Chunk, time: float | None, stream: int) -> bytes:
-        """The bytes as they are in the log."""
         told = {"type": "output", "session": self._session.id, "offset": chunk.offset, "time": time}
         told |= {"stream": "err" if stream == 2 else "out"} if self._session.backend != "pty" else {}
         try:
@@ -115,16 +110,13 @@ class Lines:
             return _line(told | {"output_b64": base64.b64encode(chunk.data).decode("ascii")})
 
     def resize(self, size: Size, time: float | None) -> bytes:
-        """The first one is the size at the beginning."""
         told = {"type": "resize", "session": self._session.id, "offset": size.offset, "time": time}
         return _line(told | {"cols": size.cols, "rows": size.rows})
 
     def gap(self, gap: Gap, time: float | None) -> bytes:
-        """What is not kept."""
         return _line({"type": "gap", "session": self._session.id, "first": gap.first, "end": gap.end})
 
     def end(self) -> bytes:
-        """Nothing is held back."""
         return b""
 
 
@@ -141,7 +133,6 @@ class Asciicast:
         self._headed = False
 
     def chunk(self, chunk: Chunk, time: float | None, stream: int) -> bytes:
-        """An output event."""
         data = self._marks.feed(chunk.data)
         if self._session.backend != "pty":  # a player's terminal does not map newlines
             data = data.replace(b"\n", b"\r\n")
@@ -149,7 +140,6 @@ class Asciicast:
         return self._event(time, "o", text) if text else b""
 
     def resize(self, size: Size, time: float | None) -> bytes:
-        """A resize event; before everything else, the size in the head."""
         if not self._headed:
             self._size = (size.cols, size.rows)
             return b""
@@ -162,7 +152,6 @@ class Asciicast:
         return self._event(time, "m", f"bytes {gap.first} to {gap.end - 1} are no longer kept")
 
     def end(self) -> bytes:
-        """What was held back."""
         text = self._decoder.decode(self._marks.end(), final=True)
         head = b"" if self._headed else self._head(None)
         return head + (self._event(None, "o", text) if text else b"")

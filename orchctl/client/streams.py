@@ -125,7 +125,6 @@ class Reading(Generic[T]):
 
 
 def _closed(link: Link | None) -> Link | None:
-    """No link."""
     if link is not None:
         link.close()
     return None
@@ -219,7 +218,6 @@ class OutputReading(Reading[Chunk | Gap]):
         return None
 
     def _ack(self) -> AckOutput | None:
-        """What is to be said about what was taken, once it is worth a message."""
         credit = self._asked.credit_bytes
         if credit is None or self._unacked_bytes < max(1, credit // 2):
             return None

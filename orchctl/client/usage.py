@@ -49,7 +49,6 @@ class _Rows:
         self.found: list[LimitRow] = []
 
     def add(self, set_now: Limits, name: str) -> None:
-        """All that holds for one manager."""
         for bound in limits.bounds(set_now, name):
             self.put(bound)
         for kind in (TIME, IDLE):
@@ -58,7 +57,6 @@ class _Rows:
             self._row(owner or limits.topmost(name), kind, value, None, path)
 
     def put(self, bound: limits.Bound) -> None:
-        """One that counts."""
         path = (
             ("limits", bound.kind) if bound.owner is None or bound.by_default else ("limits", bound.owner, bound.kind)
         )

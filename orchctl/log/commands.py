@@ -150,7 +150,6 @@ class TypedLog:
         return low - 1 if low and self._open(self.lines[low - 1], offset, log) else low
 
     def _open(self, typed: Typed, offset: int, log: OutputLog) -> bool:
-        """Whether its first mark comes at `offset` or later."""
         if typed.until is not None or offset - typed.offset > STRETCH_BYTES:
             return typed.until is not None and typed.until > offset
         return marks_of(typed.id).search(log.span(typed.offset, offset)) is None

@@ -59,44 +59,34 @@ class RealDisk:
     """The operating system's."""
 
     def open(self, path: str, *, write: bool = False, create: bool = False, append: bool = False) -> int:
-        """See `Disk`."""
         mode = os.O_RDWR if write or create or append else os.O_RDONLY
         return os.open(path, mode | (os.O_APPEND if append else 0) | (MADE if create else os.O_CLOEXEC), 0o600)
 
     def close(self, fd: int) -> None:
-        """See `Disk`."""
         os.close(fd)
 
     def size(self, fd: int) -> int:
-        """See `Disk`."""
         return os.fstat(fd).st_size
 
     def read(self, fd: int, limit: int, offset: int) -> bytes:
-        """See `Disk`."""
         return os.pread(fd, limit, offset)
 
     def write(self, fd: int, data: bytes, offset: int) -> int:
-        """See `Disk`."""
         return os.pwrite(fd, data, offset)
 
     def append(self, fd: int, data: bytes) -> int:
-        """See `Disk`."""
         return os.write(fd, data)
 
     def move(self, source: int, fd: int, limit: int, offset: int) -> int:
-        """See `Disk`."""
         return os.splice(source, fd, limit, offset_dst=offset)
 
     def truncate(self, fd: int, size: int) -> None:
-        """See `Disk`."""
         os.ftruncate(fd, size)
 
     def sync(self, fd: int) -> None:
-        """See `Disk`."""
         os.fdatasync(fd)
 
     def sync_folder(self, path: str) -> None:
-        """See `Disk`."""
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
@@ -104,23 +94,19 @@ class RealDisk:
             os.close(fd)
 
     def names(self, path: str) -> list[str]:
-        """See `Disk`."""
         try:
             return os.listdir(path)
         except FileNotFoundError:
             return []
 
     def rename(self, old: str, new: str) -> None:
-        """See `Disk`."""
         os.rename(old, new)
 
     def unlink(self, path: str) -> None:
-        """See `Disk`."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
     def make_folder(self, path: str) -> None:
-        """See `Disk`."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o700)
 

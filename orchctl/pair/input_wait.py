@@ -264,7 +264,6 @@ def seen(shared: Pair, *, leave_out: int) -> dict[str, Any]:
 
 
 def _modes(shared: Pair) -> tuple[int, int | None]:
-    """Which group is in front, and the terminal's local modes."""
     if not shared.terminal:
         return 0, None
     return os.tcgetpgrp(shared.master), int(termios.tcgetattr(shared.master)[3])

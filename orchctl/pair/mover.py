@@ -130,18 +130,15 @@ class Mover:
         self._clockwork.close()
 
     def listen(self, fd: int, handler: Callable[[int], None]) -> None:
-        """Have `handler` called when there is something on `fd`."""
         self._handlers[fd] = handler
         self._poll.register(fd, select.POLLIN)
 
     def forget(self, fd: int) -> None:
-        """No more."""
         self._handlers.pop(fd)
         self._poll.unregister(fd)
 
     @property
     def _open(self) -> bool:
-        """Whether output may come."""
         return bool(self._sources)
 
     def _set_polls(self) -> None:
@@ -314,11 +311,9 @@ class Mover:
                 self.listen(self._pair.listener.fileno(), self._audience.accept)
 
     def hello(self) -> bytes:
-        """What a supervisor hears first."""
         return hello(self._pair, os.getpid(), self._stalled)
 
     def left(self, fd: int) -> None:
-        """A supervisor is gone."""
         self._watching.pop(fd, None)
         self._asking = {number: one for number, one in self._asking.items() if one != fd}
         self._holds.leave(fd, time.monotonic())
@@ -398,7 +393,6 @@ class Mover:
         self._tell_keeper(pair.ASKED_TO_PAUSE if stop else pair.ASKED_TO_GO_ON)
 
     def _left(self, fd: int, _: bytes) -> None:
-        """What runs besides the program."""
         left = [pid for pid in kill.members(self._pair, leave_out=os.getpid()) if pid != self._pair.child]
         self._audience.send(fd, wire.frame(wire.LEFT, json.dumps(left).encode("ascii")))
 

@@ -104,7 +104,6 @@ class PipesConduit(Conduit):
         self._splices_out = True
 
     def pull(self, fd: int) -> int:
-        """Look how much there is; it is taken by `push`, in one move."""
         if self.pending:
             return 0
         count = _waiting(fd)

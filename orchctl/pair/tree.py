@@ -154,7 +154,6 @@ def start_ticks(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """Of /proc/PID/stat, from the state on; nothing of a process that is gone."""
     words = procfs.stat(pid)
     return words if len(words) > procfs.STARTED else []
 

@@ -87,7 +87,6 @@ class LineSearch:
         return []
 
     def _search(self, end: int) -> Iterator[Line]:
-        """All lines up to `end`."""
         data = self._window.data
         while not self._full and (line := self._needle.next(data, self._at, end)):
             yield from self._match(*line)
@@ -113,7 +112,6 @@ class LineSearch:
             yield self._line(self._shown_to, end if stop < 0 else stop, matches=False)
 
     def _before(self, start: int) -> list[tuple[int, int]]:
-        """The lines before one, as many as are wanted and not shown yet."""
         data, found = self._window.data, list[tuple[int, int]]()
         while len(found) < (self._asked.before or 0) and start > max(0, self._shown_to):
             begin = data.rfind(b"\n", 0, start - 1) + 1
@@ -187,12 +185,10 @@ class _Window:
         self.data, self._counted, self._places = b"", 0, [(0, offset)]
 
     def offset(self, at: int) -> int:
-        """Of a byte in the log."""
         place, offset = self._places[max(0, bisect.bisect_right(self._places, at, key=lambda one: one[0]) - 1)]
         return offset + at - place
 
     def number(self, at: int) -> int:
-        """Of the line that begins there."""
         if at < self._counted:
             return self._number - self.data.count(b"\n", at, self._counted)
         self._number += self.data.count(b"\n", self._counted, at)
@@ -200,7 +196,6 @@ class _Window:
         return self._number
 
     def forget(self, count_to: int, *, count: bool) -> None:
-        """What is before that byte."""
         if count:
             self.number(count_to)
         offset = self.offset(count_to) if self._places else 0

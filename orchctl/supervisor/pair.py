@@ -451,12 +451,10 @@ class _Ear(asyncio.Protocol):
             self.over.set_result(None)
 
     def say(self, data: bytes) -> None:
-        """As soon as it can be."""
         if self._transport is not None:
             self._transport.write(data)
 
     def close(self) -> None:
-        """Hang up."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -212,7 +212,6 @@ class DescriptorSocket(socket.socket):
         self.descriptors: list[int] = []
 
     def recv(self, bufsize: int, flags: int = 0) -> bytes:
-        """As any socket's."""
         data, found, _, _ = socket.recv_fds(self, bufsize, 1, flags)
         if found:
             close(*self.descriptors)

@@ -66,7 +66,6 @@ async def _ask(asked: dict[str, str]) -> bytes:
 
 
 async def _end(worker: Process) -> None:
-    """It is not needed any more."""
     with contextlib.suppress(ProcessLookupError):
         if worker.returncode is None:
             worker.kill()

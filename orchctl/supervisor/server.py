@@ -215,7 +215,6 @@ class _Conversation:
         return 0.0 if busy else time.monotonic() - self._asked_at
 
     def close(self) -> None:
-        """Hang up; what was said gets through."""
         self._writer.close()
 
     async def run(self) -> None:

@@ -48,7 +48,6 @@ def living(pids: Iterable[int], folder: str) -> list[int]:
 
 
 def _is_ours(pid: int, root: bytes, names: tuple[str, ...] = (_KEEPER, _MOVER)) -> bool:
-    """Whether a number is that of a keeper or mover, and not of a stranger."""
     return procfs.name(pid) in names and root in procfs.command_line(pid)
 
 

@@ -39,7 +39,6 @@ def measure(sessions: Iterable[Session]) -> list[Session]:
 
 
 def _parents() -> dict[int, int]:
-    """The parent of every process."""
     found = {pid: procfs.stat(pid) for pid in procfs.pids()}
     return {pid: int(fields[procfs.PARENT]) for pid, fields in found.items() if len(fields) > procfs.PARENT}
 

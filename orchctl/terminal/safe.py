@@ -86,7 +86,6 @@ class SafeLines(Lines):
         self._worn: dict[str, str] = {}  # what colours and the like are on, and how that was said
 
     def feed(self, text: str) -> str:
-        """The lines that are over by now."""
         at = 0
         while at < len(text):
             if self._where is _State.TEXT:
@@ -111,7 +110,6 @@ class SafeLines(Lines):
         return _rendered(fresh)
 
     def end(self, *, whole: bool = False) -> str:
-        """The line that has not ended, and a sequence that has not either; `whole` with blanks at its end."""
         self._spell_begun()
         shown = "".join(self._out) + (_rendered(self._line.cells) if whole else self._finished())
         self._out.clear()

@@ -28,11 +28,9 @@ class RawView:
     """The bytes as they are."""
 
     def feed(self, data: bytes) -> bytes:
-        """Unchanged."""
         return data
 
     def end(self) -> bytes:
-        """Nothing is ever held back."""
         return b""
 
 
@@ -65,7 +63,6 @@ class MarkView:
         return [*found, data[at:end]]
 
     def end(self) -> bytes:
-        """What looked like a mark and was none."""
         held, self._held = self._held, b""
         return held
 
@@ -112,7 +109,6 @@ class NewlineView:
         return data[: bare.start()].replace(b"\r\n", b"\n") + rest
 
     def end(self) -> bytes:
-        """The `\\r` that nothing followed."""
         held, self._held = self._held, b""
         return held
 
@@ -139,12 +135,10 @@ class SafeView:
         self._lines = SafeLines(lambda: self.program(self._command))
 
     def feed(self, data: bytes) -> bytes:
-        """What is whole by now."""
         shown = "".join(map(self._piece, self._marks.pieces(data)))
         return (shown + (self._lines.pause() if self._live else "")).encode()
 
     def end(self) -> bytes:
-        """The rest, whatever it is."""
         rest = self._decoder.decode(self._text.feed(self._marks.end()) + self._text.end(), final=True)
         return (self._lines.feed(rest) + self._lines.end()).encode()
 
@@ -172,10 +166,8 @@ class PlainView:
         self._lines = Lines()
 
     def feed(self, data: bytes) -> bytes:
-        """The lines that are over by now."""
         return self._lines.feed(self._decoder.decode(self._text.feed(data))).encode()
 
     def end(self) -> bytes:
-        """The rest, whatever it is."""
         rest = self._lines.feed(self._decoder.decode(self._text.end(), final=True))
         return (rest + self._lines.end()).encode()

@@ -114,7 +114,6 @@ class _Terminal:
         lib.ghostty_terminal_set(self._terminal._t[0], lib.GHOSTTY_TERMINAL_OPT_CONTINUATION_MAX_BYTES, limit)
 
     def play(self, chunk: Chunk) -> None:
-        """The next bytes of the log; resizes where they were."""
         while self._later and self._later[0].offset <= chunk.end:
             at = max(0, self._later[0].offset - chunk.offset)
             self._feed(self._lines.feed(Chunk(chunk.offset, chunk.data[:at])))
@@ -123,7 +122,6 @@ class _Terminal:
         self._feed(self._lines.feed(chunk))
 
     def screen(self, session: str, name: str | None, first: int, end: int, missing: int) -> Screen:
-        """As it is after all of them."""
         self._feed(self._lines.end())
         self._write(self._cutter.end())
         for size in self._later:  # after the last byte

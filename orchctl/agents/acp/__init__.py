@@ -28,7 +28,6 @@ class AcpHarness:
     install = 'write a profile with harness = "acp" and the argv of an agent, such as ["gemini", "--acp"]'
 
     def program(self, profile: Profile, path: str) -> str | None:
-        """The first word of the profile's argv."""
         return shutil.which(profile.argv[0], path=path) if profile.argv else None
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
@@ -36,7 +35,6 @@ class AcpHarness:
         return Launch(argv=(program, *profile.argv[1:]), env={"OPENCODE_SERVER_PASSWORD": secrets.token_hex(16)})
 
     def version_of(self, printed: str) -> str | None:
-        """The first number with dots."""
         found = re.search(r"\d+(\.\d+)+", printed)
         return found[0] if found else None
 
@@ -51,7 +49,6 @@ class AcpHarness:
                 )
 
     def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
-        """One process."""
         return AcpServer(host)
 
 

@@ -48,13 +48,11 @@ class AcpServer:
         return bool(self._due) or bool(self._stopping)
 
     def begin(self) -> None:
-        """Say hello."""
         about = {"name": "orchctl", "version": VERSION}
         params = {"protocolVersion": PROTOCOL, "clientCapabilities": CAPABILITIES, "clientInfo": about}
         self._peer.ask(Name(what="hello"), "initialize", params)
 
     def know(self, opening: Opening) -> None:
-        """A session that is open already."""
         self._openings.know(opening.native)
         self._bind(opening.session, opening.native.get("id", ""))
 
@@ -96,7 +94,6 @@ class AcpServer:
             self._peer.ask(Name(what="close", session=session), MARK)
 
     def hear(self, line: bytes) -> None:
-        """An answer, an update, or a request."""
         heard = jsonrpc.read(line)
         try:
             if isinstance(heard, jsonrpc.Answer):

@@ -37,7 +37,6 @@ class ClaudeHarness:
     install = "install it with 'npm install -g @anthropic-ai/claude-code', or give its path as argv in a profile"
 
     def program(self, profile: Profile, path: str) -> str | None:
-        """`claude`, or what the profile says."""
         return shutil.which(profile.argv[0] if profile.argv else "claude", path=path)
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
@@ -57,7 +56,6 @@ class ClaudeHarness:
         return Launch(argv=argv, env={**_ENV, **opening.tools_env}, notes={"id": native})
 
     def version_of(self, printed: str) -> str | None:
-        """As in `2.1.325 (Claude Code)`."""
         found = re.search(r"\d+(\.\d+)+", printed)
         return found[0] if found else None
 
@@ -74,7 +72,6 @@ class ClaudeHarness:
                 )
 
     def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
-        """One process."""
         return ClaudeServer(host, notes.get("id", ""))
 
 

@@ -35,11 +35,9 @@ class ClaudeServer:
         return (self._opened and bool(self._due)) or self._stopping
 
     def begin(self) -> None:
-        """Say hello."""
         self._ask(Name(what="hello"), {"subtype": "initialize"})
 
     def know(self, opening: Opening) -> None:
-        """It is open already."""
         self._session, self._opened = opening.session, True
 
     def open(self, opening: Opening) -> None:
@@ -72,12 +70,10 @@ class ClaudeServer:
         self._ask(Name(what="interrupt", session=session), {"subtype": "interrupt"})
 
     def close(self, session: str) -> None:
-        """What is left of it ends with the process."""
         self._stopping = False
         self._ask(Name(what="close", session=session), {"subtype": "interrupt"})
 
     def hear(self, line: bytes) -> None:
-        """A message, an answer to what we asked, or a request."""
         try:
             message = json.loads(line) if line.strip() else None
             if message is None:

@@ -32,11 +32,9 @@ class CodexHarness:
         return _behind(found) if found is not None else None
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
-        """The server on stdio."""
         return Launch(argv=(program, *(profile.argv[1:] or ("app-server",))))
 
     def version_of(self, printed: str) -> str | None:
-        """`codex-cli 0.166.0`."""
         found = _VERSION.search(printed)
         return found[0] if found is not None else None
 
@@ -51,7 +49,6 @@ class CodexHarness:
                 raise BadInput(f"{name} is {value!r}, which is none of {', '.join(OPTIONS[name])}", code="bad-option")
 
     def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
-        """One process."""
         return CodexServer(host)
 
 

@@ -72,7 +72,6 @@ class CodexServer:
 
     @property
     def owes(self) -> bool:
-        """Whether an answer is due."""
         return self._peer.owed
 
     def begin(self) -> None:
@@ -82,7 +81,6 @@ class CodexServer:
         self._peer.ask(Name(what="hello"), "initialize", {"clientInfo": client, "capabilities": capabilities})
 
     def know(self, opening: Opening) -> None:
-        """A thread that is loaded here."""
         self._bind(opening, opening.native.get("id", ""))
 
     def open(self, opening: Opening) -> None:
@@ -114,7 +112,6 @@ class CodexServer:
             self._peer.result(found.asked.id, result)
 
     def interrupt(self, session: str) -> None:
-        """Now, or as soon as the turn has begun."""
         conversation = self._known.sessions.get(session)
         if conversation is not None:
             conversation.interrupt = True
@@ -134,7 +131,6 @@ class CodexServer:
         """It has no I/O of its own."""
 
     def hear(self, line: bytes) -> None:
-        """One message."""
         heard = jsonrpc.read(line)
         if isinstance(heard, Answer):
             if self._peer.take(heard):

@@ -246,7 +246,6 @@ def _paragraph(thread: Thread, params: Params) -> list[Happening]:
 
 
 def _printed(thread: Thread, params: Params) -> list[Happening]:
-    """As it comes, with pieces missing."""
     name = str(params.get("itemId"))
     known = _known(thread.open.get(name, {}))
     return [Tool(id=name, phase=Phase.UPDATED, output=str(params.get("delta") or ""), **known)]

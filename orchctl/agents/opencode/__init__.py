@@ -37,7 +37,6 @@ class OpencodeHarness:
     install = "install it with 'npm install -g opencode-ai', or give its path as argv in a profile"
 
     def program(self, profile: Profile, path: str) -> str | None:
-        """The profile's, else `opencode`."""
         return shutil.which(profile.argv[0] if profile.argv else "opencode", path=path)
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
@@ -58,7 +57,6 @@ class OpencodeHarness:
         return Launch(argv=argv, env=env, notes={"port": port, "password": password})
 
     def version_of(self, printed: str) -> str | None:
-        """It prints nothing else."""
         found = _VERSION.search(printed)
         return found[0] if found else None
 
@@ -75,7 +73,6 @@ class OpencodeHarness:
             raise BadInput(f"{RULES} is {ASK} or {OWN}, not {opening.options[RULES]!r}", code="unknown-option")
 
     def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
-        """One process."""
         from orchctl.agents.opencode.server import OpencodeServer
 
         return OpencodeServer(host, notes)

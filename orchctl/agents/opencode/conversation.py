@@ -319,7 +319,6 @@ class Conversation:
 
 
 def _message_of(fields: Fields) -> str:
-    """The message that an event is about, if it is about one."""
     part, info = fields.get("part"), fields.get("info")
     if isinstance(part, Mapping):
         return str(part.get("messageID", ""))

@@ -44,33 +44,26 @@ class OpencodeServer:
         """`attend` says hello, to a server that was taken over as well."""
 
     def know(self, opening: Opening) -> None:
-        """A conversation that is open here."""
         self._models[opening.session] = opening.model
         directory = opening.native.get("directory", opening.cwd)
         self._translator.know(opening.session, opening.native.get("id", ""), directory)
 
     def open(self, opening: Opening) -> None:
-        """Begin or resume."""
         self._put(opening.session, lambda asking: asking.open(opening))
 
     def send(self, session: str, prompt: Prompt) -> None:
-        """Post it."""
         self._put(session, lambda asking: asking.send(prompt))
 
     def reply(self, session: str, request: str, reply: Reply) -> None:
-        """Post it."""
         self._put(session, lambda asking: asking.reply(request, reply))
 
     def interrupt(self, session: str) -> None:
-        """Until it has ended."""
         self._put(session, Asking.interrupt)
 
     def close(self, session: str) -> None:
-        """Let it go."""
         self._put(session, Asking.close)
 
     def hear(self, line: bytes) -> None:
-        """An event, or a record of ours."""
         for session, happenings in self._translator.hear(line):
             self._host.emit(session, *happenings)
         if self._line is not None:
@@ -79,7 +72,6 @@ class OpencodeServer:
             self._watching()
 
     async def attend(self) -> None:
-        """All requests and streams, for as long as the process lives."""
         try:
             async with Door(int(self._notes[PORT]), self._notes[PASSWORD], self._patience) as door:
                 version = await self._hello(door)

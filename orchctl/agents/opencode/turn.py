@@ -69,7 +69,6 @@ class Texts:
 
 
 def _repaired(text: str) -> str:
-    """Pairs of half characters made whole; a lone half cannot be written down."""
     if not _HALF.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

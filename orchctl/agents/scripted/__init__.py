@@ -101,24 +101,19 @@ class ScriptedServer:
 
     @property
     def owes(self) -> bool:
-        """Whether an answer is due."""
         return self._peer.owed
 
     def begin(self) -> None:
-        """Say hello."""
         self._peer.ask(Name(what="hello"), "hello")
 
     def know(self, opening: Opening) -> None:
-        """A session that is open already."""
         self._bind(opening.session, opening.native.get("id", ""))
 
     def open(self, opening: Opening) -> None:
-        """Begin or resume."""
         params = {"cwd": opening.cwd, "model": opening.model, "conversation": opening.native.get("id")}
         self._peer.ask(Name(what="open", session=opening.session), "open", params)
 
     def send(self, session: str, prompt: Prompt) -> None:
-        """Have the server do what the prompt says."""
         params = {"conversation": self._native[session], "text": prompt.text}
         self._peer.ask(Name(what="prompt", session=session, more=prompt.once), "prompt", params)
 
@@ -127,15 +122,12 @@ class ScriptedServer:
         self._peer.tell("reply", {"request": request, "choice": reply.choice, "text": reply.text})
 
     def interrupt(self, session: str) -> None:
-        """As often as anybody likes."""
         self._peer.tell("interrupt", {"conversation": self._native[session]})
 
     def close(self, session: str) -> None:
-        """Let it go."""
         self._peer.ask(Name(what="close", session=session), "close", {"conversation": self._native.get(session)})
 
     def hear(self, line: bytes) -> None:
-        """An answer, or an event of a conversation."""
         heard = jsonrpc.read(line)
         if isinstance(heard, jsonrpc.Answer):
             if self._peer.take(heard):
@@ -193,15 +185,12 @@ class ScriptedHarness:
     install = 'a profile with harness = "scripted" and the argv of a server'
 
     def program(self, profile: Profile, path: str) -> str | None:
-        """The first word of the profile's argv."""
         return shutil.which(profile.argv[0], path=path) if profile.argv else None
 
     def launch(self, profile: Profile, program: str, opening: Opening) -> Launch:
-        """As the profile says."""
         return Launch(argv=(program, *profile.argv[1:]))
 
     def version_of(self, printed: str) -> str | None:
-        """The last word."""
         return next(iter(reversed(printed.split())), None)
 
     def check(self, profile: Profile, opening: Opening) -> None:
@@ -210,7 +199,6 @@ class ScriptedHarness:
             raise BadInput(f"there is no model {opening.model!r}; there are fake and slow", code="unknown-model")
 
     def serve(self, host: Host, profile: Profile, notes: Mapping[str, str]) -> Server:
-        """One process."""
         return ScriptedServer(host)
 
 

@@ -222,7 +222,6 @@ def _ids(root: Root) -> list[str]:
 
 
 def _name(root: Root, session: str) -> tuple[str | None, float]:
-    """A session's name and when it was created, as far as its spec can be read."""
     try:
         with open(f"{root.sessions}/{session}/spec.json", encoding="ascii") as file:
             spec = json.load(file)

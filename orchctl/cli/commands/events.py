@@ -46,7 +46,6 @@ class Since(click.ParamType[tuple[int | None, float | None]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int | None, float | None]:
-        """The number, or the Unix time."""
         if isinstance(value, tuple):
             return value
         text = str(value)

@@ -26,7 +26,6 @@ class ExecCommand(click.Command):
     """Options may stand before and after SESSION; COMMAND begins at the first word after it that is none."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the options first, whichever side they stood on."""
         first = leading_options(self, args)
         session = args[first : first + 1]
         rest = args[first + len(session) :]

@@ -135,5 +135,4 @@ def _object(session: Session, finding: Line | Count) -> dict[str, Any]:
 
 
 def _characters(text: bytes, end: int) -> int:
-    """How many characters have begun before a byte."""
     return len(text[:end].decode(errors="ignore"))

@@ -28,7 +28,6 @@ class Key(click.ParamType[bytes]):
     name = "key"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
-        """What a terminal sends for it."""
         found = value if isinstance(value, bytes) else key_bytes(str(value))
         if found is None:
             self.fail(

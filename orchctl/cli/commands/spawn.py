@@ -26,7 +26,6 @@ class Backend(click.Choice[str]):
         super().__init__((*PROGRAMS, *extras.agents_inside()))
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is."""
         if value not in self.choices and value in extras.agents_outside():
             return value
         return super().convert(value, param, ctx)
@@ -36,7 +35,6 @@ class SpawnCommand(click.Command):
     """`--stdin` has a value only where that is joined by `=`: the next word may be COMMAND."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give the option with its value another name."""
         first = leading_options(self, args)
         own = ["--stdin-open" if word == "--stdin=open" else word for word in args[:first]]
         if wrong := next((word for word in own if word.startswith("--stdin=")), None):

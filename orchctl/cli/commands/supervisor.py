@@ -126,7 +126,6 @@ class Lines(click.ParamType[int]):
     name = "lines"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """How many."""
         text = str(value)
         if text in ("all", "-1"):
             return -1

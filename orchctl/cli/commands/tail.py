@@ -31,7 +31,6 @@ class LineCount(click.ParamType[int | str]):
     name = "lines"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """The number, or `all`."""
         text = str(value)
         if text == "all":
             return text

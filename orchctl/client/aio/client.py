@@ -221,11 +221,9 @@ class AsyncClient(Operations, Awaited):
     _lend_where_some = awaiting(caller.lend_where_some)
 
     async def _lend(self) -> AsyncConnection:
-        """A connection for one alone."""
         return self._idle.pop() if self._idle else await self._connect()
 
     def _take_back(self, link: AsyncConnection) -> None:
-        """One on which nothing more comes."""
         if self._closed or len(self._idle) >= IDLE_LIMIT:
             link.close()
         else:
@@ -259,7 +257,6 @@ class AsyncEphemeralClient(AsyncClient):
         super().__init__(state_dir=ephemeral.make_home())
 
     async def close(self) -> None:
-        """End every session and the supervisor, and leave nothing behind."""
         if self._owner == os.getpid() and not self._closed:
             if self._starting is not None and not self._starting.done():
                 await asyncio.wait([self._starting])  # somebody was cancelled while it started

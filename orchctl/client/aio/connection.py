@@ -115,7 +115,6 @@ class AsyncConnection:
         return list(dict.fromkeys(come))
 
     def fileno(self) -> int:
-        """To wait for several at once."""
         return self._socket.fileno()
 
     async def wait_for_end(self) -> None:

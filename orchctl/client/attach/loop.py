@@ -56,7 +56,6 @@ class Signals:
         os.close(self._tell)
 
     def fileno(self) -> int:
-        """To wait for one."""
         return self._told
 
     def read(self) -> set[int]:
@@ -176,7 +175,6 @@ class Attachment:
     # connections
 
     def _show_anew(self) -> None:
-        """From the screen as it is now."""
         offset = self._show(self._terminal)
         self._reader, self._view = self._reader_from(offset), MarkView()
         self._viewing.answers_from = offset

@@ -115,7 +115,6 @@ class OwnTerminal:
         return len(self._pending) >= PENDING_BYTES
 
     def fileno(self) -> int:
-        """To wait for room."""
         return self._fd
 
     def flush(self) -> None:

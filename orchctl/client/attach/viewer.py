@@ -287,7 +287,6 @@ class Reaching:
         threading.Thread(target=self._run, daemon=True).start()
 
     def fileno(self) -> int:
-        """To wait for it."""
         return self._told
 
     def result(self) -> list[Connection]:

@@ -231,7 +231,6 @@ def _supervisors(root: str) -> list[int]:
 
 
 def _ours(root: str) -> Iterator[tuple[int, str, list[bytes]]]:
-    """Pid, name and command line of whatever was started for this state directory."""
     for pid in procfs.pids():
         words = procfs.command_line(pid)
         if os.fsencode(root) in words:

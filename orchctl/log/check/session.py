@@ -120,7 +120,6 @@ class SessionCheck:
 
     @property
     def _second(self) -> tuple[str, ...]:
-        """The journals that a session has one of."""
         return layout.COMMANDS, layout.HARNESS
 
     def read_journal(self, name: str) -> Lines | None:

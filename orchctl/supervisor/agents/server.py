@@ -122,7 +122,6 @@ class HeldServer:
             raise
 
     def _is_torn(self, end: int) -> bool:
-        """Whether a full disk took a part of a line."""
         found = OutputLog(self._raw_folder)
         try:
             return end > 0 and found.read(end - 1, 1) not in (b"\n", b"")
@@ -314,7 +313,6 @@ class _Lines:
 
     @property
     def end(self) -> int:
-        """Where the next bytes go on."""
         return self.start + len(self._buffer)
 
     def skip_to(self, offset: int) -> None:
@@ -323,7 +321,6 @@ class _Lines:
         self.start, self._skipping = offset, True
 
     def feed(self, data: bytes) -> list[tuple[bytes, int]]:
-        """The lines that are whole now."""
         searched = len(self._buffer)
         self._buffer += data
         if len(self._buffer) > LONGEST_LINE and b"\n" not in data:

@@ -96,7 +96,6 @@ class OutputEvents:
         return self._held.get(session_id)
 
     def _tells(self, about: Event) -> bool:
-        """Whether the output of that session is wanted."""
         told = self._terminals or registry.is_agent(str(about.get("backend")))
         return told and self._wanted({**about, "type": OUTPUT})
 
