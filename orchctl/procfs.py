@@ -7,6 +7,8 @@ say which is which. A number and its start ticks name a process for ever; a numb
 from __future__ import annotations
 
 import os
+import socket
+import struct
 from collections.abc import Iterator, Mapping
 
 STATE, PARENT, GROUP, SESSION, TERMINAL, FOREGROUND = range(6)
@@ -90,6 +92,12 @@ def link(path: str) -> str:
         return os.readlink(path)
     except OSError:
         return ""
+
+
+def peer(connection: socket.socket) -> tuple[int, int]:
+    """Process and user at the other end of a socket, as they were when it connected."""
+    pid, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return pid, uid
 
 
 def boot_id() -> str:

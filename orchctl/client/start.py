@@ -13,13 +13,13 @@ import select
 import signal
 import socket
 import stat
-import struct
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from orchctl import procfs
 from orchctl.errors import NotPermitted, SupervisorUnreachable
 from orchctl.paths import Root, check, prepare, socket_address
 from orchctl.session import environment
@@ -55,8 +55,6 @@ def _has_bus(runtime: str) -> bool:
 
 
 def _below_manager() -> bool:
-    from orchctl import procfs
-
     return f"/user@{os.geteuid()}.service/".encode() in procfs.read("self/cgroup")
 
 
@@ -72,7 +70,6 @@ def _lingers() -> bool:
 STRANDED_S, STRANDED_LOOK_S = 5.0, 0.05  # a supervisor looks for its socket every second
 UNLOCKED_S = 10.0  # and for its lock: one that has just been started, on a busy machine, takes a moment longer
 READY_S = 30.0  # two interpreters start one after the other, on a machine that may be busy with fifty others
-_PEER = struct.Struct("3i")
 _KEPT = ("PATH", "LANG", "TZ", "TMPDIR", "CI")
 _KEPT_PREFIXES = ("ORCHCTL_", "LC_")
 
@@ -147,8 +144,6 @@ def _is_locked(path: str) -> bool | None:
 
 def supervisor_of(root: Root) -> int | None:
     """The supervisor that was started for this directory, as its command line tells."""
-    from orchctl import procfs
-
     words = os.fsencode(f"\0orchctl.supervisor\0{root.path}\0")
     for pid in procfs.pids() if os.path.isdir("/proc") else ():
         with suppress(OSError):
@@ -182,7 +177,7 @@ def _connect(root: Root) -> socket.socket:
     try:
         with socket_address(root.socket) as address:
             connection.connect(address)
-        uid = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[1]
+        uid = procfs.peer(connection)[1]
         if uid != os.geteuid():
             raise NotPermitted(f"the supervisor at {root.socket} belongs to uid {uid}")
     except (FileNotFoundError, ConnectionRefusedError):

@@ -9,11 +9,11 @@ import struct
 from collections.abc import Callable
 from typing import Protocol
 
+from orchctl import procfs
 from orchctl.pair import wire
 from orchctl.pair.shared import Pair
 
 HEAR_BYTES = 1 << 16
-_PEER = struct.Struct("3i")
 
 
 class Host(Protocol):
@@ -49,7 +49,7 @@ class Audience:
             connection, _address = self.listener.accept()
         except OSError:
             return
-        if peer_uid(connection) != os.geteuid():
+        if procfs.peer(connection)[1] != os.geteuid():
             connection.close()
             return
         self.greet(connection)
@@ -108,13 +108,6 @@ def received(connection: socket.socket) -> bytes | None:
         return None
     except OSError:
         return b""
-
-
-def peer_uid(connection: socket.socket) -> int:
-    """Whose process is at the other end."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    uid: int = _PEER.unpack(credentials)[1]
-    return uid
 
 
 def hello(shared: Pair, mover: int, stalled: str = "") -> bytes:

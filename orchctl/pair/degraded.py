@@ -13,7 +13,7 @@ import select
 import socket
 import struct
 
-from orchctl.pair.connections import peer_uid
+from orchctl import procfs
 
 HEAR_S = 2.0  # a client speaks as soon as it is connected; on a busy machine that is not at once
 _HEAR_BYTES = 1 << 16
@@ -42,7 +42,7 @@ def answer(listener: socket.socket, how: str) -> bool:
         while not stop:
             connection, _ = listener.accept()
             with connection, contextlib.suppress(OSError):
-                stop = peer_uid(connection) == os.geteuid() and _asks_to_stop(_heard(connection))
+                stop = procfs.peer(connection)[1] == os.geteuid() and _asks_to_stop(_heard(connection))
                 if not stop:
                     connection.send(frame(how), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
     return stop

@@ -12,9 +12,9 @@ import errno
 import logging
 import os
 import socket
-import struct
 import time
 
+from orchctl import procfs
 from orchctl.errors import (
     Internal,
     LimitReached,
@@ -49,7 +49,6 @@ ALWAYS = (
 CALLS_AT_ONCE = 64
 LINGER_S = 5.0  # what was said last gets this long to be read
 RETRY_ACCEPT_S = 0.1  # something is wrong at the door: it may pass
-_PEER = struct.Struct("3i")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # a disk that takes no more, for now
 
 
@@ -325,11 +324,10 @@ async def _greet(connection: socket.socket, decoder: frames.Decoder) -> None:
 
 def _check_peer(connection: socket.socket) -> int:
     """The peer's pid, if it is this user's."""
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    pid, uid, _ = _PEER.unpack(raw)
+    pid, uid = procfs.peer(connection)
     if uid != os.geteuid():
         raise NotPermitted(f"uid {uid} may not speak to this supervisor")
-    return int(pid)
+    return pid
 
 
 def _refuse(writer: asyncio.StreamWriter, error: OrchctlError) -> None:

@@ -6,7 +6,6 @@ import fcntl
 import os
 import socket
 import stat
-import struct
 import time
 from collections.abc import Iterator
 
@@ -24,7 +23,6 @@ NAME, LOCK, ZYGOTES = "supervisor", "start-lock", "zygotes"
 ANSWER_S = 3.0
 AGAIN_S = 0.5  # one that is about to end, or to begin, has done so by then
 ZYGOTE = "orchctl-zygote"
-_PEER = struct.Struct("3i")
 
 
 def check_supervisor(case: Case) -> Iterator[Finding]:
@@ -82,8 +80,7 @@ def check_zygotes(case: Case) -> Iterator[Finding]:
 
 
 def _talk(case: Case, connection: socket.socket) -> Iterator[Finding]:
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    pid, uid, _ = _PEER.unpack(raw)
+    pid, uid = procfs.peer(connection)
     assert case.root is not None
     if uid != os.geteuid():
         yield problem(NAME, f"uid {uid} listens at {case.root.socket}", command("rm", case.root.socket))
