@@ -32,6 +32,16 @@ def to_plain(value: Any) -> Any:
     return value
 
 
+def text_or_base64(name: str, data: bytes) -> dict[str, str]:
+    """A field of JSON: text, or base64 under another name where the bytes are none."""
+    try:
+        return {name: data.decode("utf-8")}
+    except UnicodeDecodeError:
+        import base64
+
+        return {f"{name}_b64": base64.b64encode(data).decode("ascii")}
+
+
 def from_plain(kind: type[T], data: object) -> T:
     """The dataclass `kind` made from parsed JSON."""
     if not isinstance(data, dict):

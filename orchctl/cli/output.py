@@ -6,7 +6,6 @@ fields and nothing else: no code, no attributes, no calls.
 
 from __future__ import annotations
 
-import base64
 import functools
 import json
 import os
@@ -45,14 +44,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """The same, printed."""
     for line in aligned(header, rows):
         click.echo(line)
-
-
-def plain_text(name: str, data: bytes) -> dict[str, Any]:
-    """A field of JSON: text, or base64 under another name where the bytes are none."""
-    try:
-        return {name: data.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {f"{name}_b64": base64.b64encode(data).decode("ascii")}
 
 
 def show_text(data: bytes) -> None:

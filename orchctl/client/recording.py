@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import codecs
 import json
 import shlex
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from orchctl.client.streams import OutputReading
+from orchctl.plain import text_or_base64
 from orchctl.session.model import Session
 from orchctl.session.search import Size
 from orchctl.session.stream import Chunk, Gap
@@ -104,10 +104,7 @@ class Lines:
     def chunk(self, chunk: Chunk, time: float | None, stream: int) -> bytes:
         told = {"type": "output", "session": self._session.id, "offset": chunk.offset, "time": time}
         told |= {"stream": "err" if stream == 2 else "out"} if self._session.backend != "pty" else {}
-        try:
-            return _line(told | {"output": chunk.data.decode()})
-        except UnicodeDecodeError:
-            return _line(told | {"output_b64": base64.b64encode(chunk.data).decode("ascii")})
+        return _line(told | text_or_base64("output", chunk.data))
 
     def resize(self, size: Size, time: float | None) -> bytes:
         told = {"type": "resize", "session": self._session.id, "offset": size.offset, "time": time}

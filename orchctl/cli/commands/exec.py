@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import signal
 import sys
@@ -17,7 +16,7 @@ from orchctl.cli.options import lease_option, lease_wait_option
 from orchctl.cli.output import Form, forms, write_all
 from orchctl.client.exec import CommandStream, Options, collect
 from orchctl.errors import Conflict
-from orchctl.plain import to_plain
+from orchctl.plain import text_or_base64, to_plain
 from orchctl.session.command import CommandStatus, Result
 from orchctl.terminal.views import RawView, SafeView, View
 
@@ -168,12 +167,7 @@ def _show(stream: CommandStream, *, limit: int | None, quiet: bool) -> Result:
 def _told(result: Result) -> dict[str, Any]:
     told: dict[str, Any] = to_plain(result.command)
     told |= {"newlines": result.newlines, "truncated": result.truncated, "gaps": result.gaps}
-    for name, data in (("output", result.output), ("errors", result.errors)):
-        try:
-            told[name] = data.decode()
-        except UnicodeDecodeError:
-            told[f"{name}_b64"] = base64.b64encode(data).decode("ascii")
-    return told
+    return told | text_or_base64("output", result.output) | text_or_base64("errors", result.errors)
 
 
 def _exit(result: Result, *, quiet: bool) -> int:

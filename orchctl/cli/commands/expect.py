@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from orchctl.cli.app import DURATION, App, pass_app
-from orchctl.cli.output import Form, forms, plain_text, show_text
+from orchctl.cli.output import Form, forms, show_text
+from orchctl.plain import text_or_base64
 from orchctl.session.model import Expected
 
 
@@ -47,8 +48,8 @@ def _plain(found: Expected) -> dict[str, Any]:
     groups = [None if one is None else one.decode("utf-8", "backslashreplace") for one in found.groups]
     return {
         "index": found.index,
-        **plain_text("match", found.match),
-        **plain_text("before", found.before),
+        **text_or_base64("match", found.match),
+        **text_or_base64("before", found.before),
         "groups": groups,
         "dropped_bytes": found.dropped_bytes,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from orchctl.cli.options import PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms, write_all
 from orchctl.cli.tables import Shown
 from orchctl.errors import OrchctlError
+from orchctl.plain import text_or_base64
 from orchctl.session.model import Selection, Session
 from orchctl.session.search import Count, Line
 
@@ -124,13 +124,10 @@ def _object(session: Session, finding: Line | Count) -> dict[str, Any]:
         return told | {"count": finding.lines}
     told |= {"type": "match" if finding.matches else "context", "offset": finding.offset, "line": finding.number}
     told |= {"part": True} if finding.part else {}
+    told |= text_or_base64("text", finding.text)
     spans = finding.spans
-    try:
-        told["text"] = finding.text.decode()
-        if not finding.text.isascii():
-            spans = tuple((_characters(finding.text, start), _characters(finding.text, end)) for start, end in spans)
-    except UnicodeDecodeError:
-        told["text_b64"] = base64.b64encode(finding.text).decode("ascii")
+    if "text" in told and not finding.text.isascii():
+        spans = tuple((_characters(finding.text, start), _characters(finding.text, end)) for start, end in spans)
     return told | {"spans": spans}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +13,7 @@ from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms, write_all
 from orchctl.errors import Conflict, NoSuchSession
+from orchctl.plain import text_or_base64
 from orchctl.session.model import Selection, Session, State
 from orchctl.session.stream import Chunk, Gap
 
@@ -211,7 +211,4 @@ def _object(session: Session, piece: Chunk | Gap, time: float | None) -> dict[st
     told: dict[str, Any] = {"type": "output", "session": session.id, "offset": piece.offset}
     if time is not None:
         told["time"] = time
-    try:
-        return told | {"output": piece.data.decode()}
-    except UnicodeDecodeError:
-        return told | {"output_b64": base64.b64encode(piece.data).decode("ascii")}
+    return told | text_or_base64("output", piece.data)

@@ -9,9 +9,10 @@ import click
 from orchctl.cli.app import DURATION, App, parse_duration, pass_app
 from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
-from orchctl.cli.output import Form, forms, plain_text, show_text
+from orchctl.cli.output import Form, forms, show_text
 from orchctl.client.calls.wait import check_conditions
 from orchctl.errors import NoSuchSession
+from orchctl.plain import text_or_base64
 from orchctl.session.model import Happened, Selection, Session
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _show(happened: Happened, *, single: bool, first_only: bool) -> None:
 def _plain(happened: Happened) -> dict[str, Any]:
     condition = happened.condition.partition("=")[0]
     found: dict[str, Any] = {"condition": condition, "asked": happened.condition, "session": happened.session}
-    return found if happened.match is None else found | plain_text("match", happened.match)
+    return found if happened.match is None else found | text_or_base64("match", happened.match)
 
 
 def _conditions(words: tuple[str, ...]) -> tuple[list[str], float]:
