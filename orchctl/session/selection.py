@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from orchctl.errors import BadInput, NoSuchSession
 from orchctl.session import manager
 from orchctl.session.model import Selection, Session, State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _KEY = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/-]{0,62}")
 VALUE_LIMIT = 256  # characters of a label's value
@@ -89,6 +84,14 @@ def is_prefix(text: str) -> bool:
     return _PREFIX.fullmatch(text) is not None
 
 
+def by_prefix(text: str, ids: Iterable[str]) -> str | None:
+    """The one id that begins so; None if none does."""
+    found = [one for one in ids if one.startswith(text)] if is_prefix(text) else []
+    if len(found) > 1:
+        raise BadInput(f"{len(found)} sessions begin with {text}; give more digits", code="ambiguous-session")
+    return found[0] if found else None
+
+
 def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too: bool = True) -> Session:
     """The one session that `text` means; an unknown or ambiguous one is an error, never a guess.
 
@@ -111,12 +114,6 @@ def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too:
         raise NoSuchSession(f"the session {text!r} has ended", code="session-ended")
     if named:
         return named[-1]
-    if is_prefix(text) and (found := [one for one in known if one.id.startswith(text)]):
-        return _only(found, text)
+    if (found := by_prefix(text, (session.id for session in known))) is not None:
+        return next(session for session in known if session.id == found)
     raise NoSuchSession(f"no session {text!r}; 'orchctl list' shows the live ones")
-
-
-def _only(found: list[Session], prefix: str) -> Session:
-    if len(found) > 1:
-        raise BadInput(f"{len(found)} sessions begin with {prefix}; give more digits", code="ambiguous-session")
-    return found[0]

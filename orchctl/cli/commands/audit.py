@@ -19,6 +19,7 @@ from orchctl.cli.output import Form, forms, progress, write_all
 from orchctl.client.workers import ask_store
 from orchctl.errors import BadInput, Internal, NoSuchSession, NotPermitted
 from orchctl.paths import Root, check, find_root
+from orchctl.session import selection
 from orchctl.terminal import one_line
 
 _HEAD = re.compile(r"(?:\d{1,18}:)?[0-9a-f]{32}")
@@ -132,9 +133,6 @@ def _more(deed: Line) -> str:
     return f"{deed['bytes']} bytes" if deed["deed"] == "input" else ""
 
 
-_PREFIX = re.compile(r"[0-9a-f-]{8,36}")
-
-
 @click.command("verify")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @forms
@@ -203,12 +201,9 @@ def _find(root: Root, text: str) -> str:
     named = [(created_at, one) for one in ids for name, created_at in [_name(root, one)] if name == text]
     if named:
         return max(named)[1]  # the newest: a name is taken again only when the one before has ended
-    found = [one for one in ids if one.startswith(text)] if _PREFIX.fullmatch(text) else []
-    if len(found) > 1:
-        raise BadInput(f"{len(found)} sessions begin with {text}; give more digits", code="ambiguous-session")
-    if not found:
-        raise NoSuchSession(f"no session {text!r}; 'orchctl list -a' shows all of them")
-    return found[0]
+    if (found := selection.by_prefix(text, ids)) is not None:
+        return found
+    raise NoSuchSession(f"no session {text!r}; 'orchctl list -a' shows all of them")
 
 
 def _ids(root: Root) -> list[str]:

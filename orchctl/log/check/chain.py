@@ -6,12 +6,11 @@ anew, shows only in a noted head: that is why it is worth noting one on another 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
-from orchctl.errors import BadInput, NoSuchSession
+from orchctl.errors import NoSuchSession
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log import chain, journal
 from orchctl.log.disk import REAL
@@ -114,7 +113,6 @@ def _finding(seq: int, kind: str, detail: str) -> Line:
 
 
 PAGE = 500
-_PREFIX = re.compile(r"[0-9a-f-]{8,36}")
 Event = dict[str, Any]
 HIDDEN = ("prev", "told")
 
@@ -209,9 +207,6 @@ def _find(text: str, known: dict[str, _Known], own: str) -> str:
     ]
     if named:
         return max(named)[1]
-    found = [session for session in known if session.startswith(text)] if _PREFIX.fullmatch(text) else []
-    if len(found) > 1:
-        raise BadInput(f"{len(found)} sessions begin with {text}; give more digits", code="ambiguous-session")
-    if not found:
-        raise NoSuchSession(f"no session {text!r}")
-    return found[0]
+    if (found := selection.by_prefix(text, known)) is not None:
+        return found
+    raise NoSuchSession(f"no session {text!r}")
