@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from orchctl.errors import BadInput
+from orchctl.units import LONGEST_S
 
 LARGEST = (1 << 63) - 1  # an offset, a count or a limit, as the kernel has them
 PID_LIMIT = 1 << 22  # PID_MAX_LIMIT of Linux
 SIDE_LIMIT = (1 << 16) - 1  # struct winsize
 SIGNAL_LIMIT = 64
-LONGEST_S = 10 * 365 * 86400.0
 LONGEST_GRACE_S = 86400.0
 _FARTHEST_S = float(1 << 40)  # 34,000 years, before 1970 and after
 

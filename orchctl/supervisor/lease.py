@@ -38,6 +38,7 @@ from orchctl.supervisor.change import News
 from orchctl.supervisor.clock import boot_s
 from orchctl.supervisor.events import Teller, ToldSession
 from orchctl.supervisor.pair import Pair
+from orchctl.units import LONGEST_S
 
 NEWS_LIMIT = 64  # for a viewer that does not read; each says all that counts
 
@@ -93,7 +94,6 @@ def unix(at: float, now: float) -> float:
 
 
 log = logging.getLogger(__name__)
-LONGEST_S = 10 * 365 * 86400.0
 Decision = Callable[[Rights, float], Change]
 
 

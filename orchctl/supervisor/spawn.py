@@ -25,8 +25,7 @@ from orchctl.plain import from_plain
 from orchctl.protocol.messages import SpawnSession
 from orchctl.session import manager, run, selection
 from orchctl.shell import base, detect
-
-LONGEST_S = 10 * 365 * 86400.0
+from orchctl.units import LONGEST_S
 
 
 def checked(asked: SpawnSession) -> Spec:

@@ -13,6 +13,7 @@ from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.exec.answer import TEXT_SHOWN
 from orchctl.supervisor.request import Call, pages
 from orchctl.supervisor.session import SupervisedSession
+from orchctl.units import LONGEST_S
 
 _EXEC_ID = re.compile(r"[A-Za-z0-9-]{8,40}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -84,5 +85,5 @@ def _check(asked: messages.ExecCommand) -> None:
     if asked.stdin not in ("null", "spool", "tty"):
         raise BadInput(f"stdin is {asked.stdin!r}")
     for seconds in (asked.timeout_s, asked.kill_after_s, asked.wait_prompt_s):
-        if seconds is not None and not 0 <= seconds <= 10 * 365 * 86400:
+        if seconds is not None and not 0 <= seconds <= LONGEST_S:
             raise BadInput(f"{seconds} seconds", code="bad-duration")

@@ -11,8 +11,8 @@ from orchctl.session import wait
 from orchctl.supervisor.app import Supervisor
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
+from orchctl.units import LONGEST_S
 
-LONGEST_S = 10 * 365 * 86400.0
 _LOOKED_AT = {"prompt", "input"}  # who is in front, or sleeps in a read, is no event: the kernel has to be asked
 
 
