@@ -7,12 +7,12 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 
 from orchctl.config import Config, Problem
 from orchctl.lazy_dataclass import dataclass
-from orchctl.paths import Root
 from orchctl.session.model import SupervisorStatus
 
 
@@ -40,7 +40,6 @@ class Case:
     """One look at one machine. Checks run in order, and later ones use what earlier ones found."""
 
     environ: Mapping[str, str]
-    root: Root | None = None
     config: Config = field(default_factory=Config)
     config_problems: tuple[Problem, ...] = ()
     status: SupervisorStatus | None = None  # of the supervisor that answered
@@ -51,27 +50,12 @@ class Case:
         return self.status.pid if self.status is not None else None
 
 
-Check = Callable[[Case], Iterator[Finding]]
+def _found(level: Level, check: str, what: str, fix: str | None = None) -> Finding:
+    return Finding(check=check, level=level, what=what, fix=fix)
 
 
-def ok(check: str, what: str) -> Finding:
-    """All is well."""
-    return Finding(check=check, level=Level.OK, what=what)
-
-
-def note(check: str, what: str, fix: str | None = None) -> Finding:
-    """Worth knowing."""
-    return Finding(check=check, level=Level.NOTE, what=what, fix=fix)
-
-
-def warning(check: str, what: str, fix: str | None = None) -> Finding:
-    """It may go wrong one day."""
-    return Finding(check=check, level=Level.WARNING, what=what, fix=fix)
-
-
-def problem(check: str, what: str, fix: str | None = None) -> Finding:
-    """It does not work."""
-    return Finding(check=check, level=Level.PROBLEM, what=what, fix=fix)
+ok, note = partial(_found, Level.OK), partial(_found, Level.NOTE)
+warning, problem = partial(_found, Level.WARNING), partial(_found, Level.PROBLEM)
 
 
 def command(*words: str) -> str:

@@ -98,15 +98,11 @@ def _configured() -> str:
     for path in [*([main] if main else []), *(drop_ins[name] for name in sorted(drop_ins))]:
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
-                lines = [line.strip() for line in file]
+                pairs = [line.partition("=") for line in file]
         except OSError:
             continue
-        value = next((line.partition("=")[2].strip() for line in reversed(lines) if _is_it(line)), value)
+        value = next((text.strip() for name, _, text in reversed(pairs) if name.strip() == "KillUserProcesses"), value)
     return value
-
-
-def _is_it(line: str) -> bool:
-    return line.partition("=")[0].strip() == "KillUserProcesses"
 
 
 def _answers(path: str) -> bool:

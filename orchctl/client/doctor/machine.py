@@ -15,6 +15,7 @@ import psutil
 from orchctl import procfs
 from orchctl.client.doctor.check import Case, Finding, note, ok, problem, warning
 from orchctl.client.doctor.state_dir import nearest
+from orchctl.paths import Root
 from orchctl.units import about_size
 
 SPACE, FILES, KIND = "disk-space", "disk-files", "file-system"
@@ -23,12 +24,10 @@ LITTLE_BYTES = 64 << 20
 REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "afs", "ceph", "fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "vboxsf")
 
 
-def check_space(case: Case) -> Iterator[Finding]:
+def check_space(case: Case, root: Root) -> Iterator[Finding]:
     """Bytes and files left, against what may still come."""
-    if case.root is None:
-        return
-    found = os.statvfs(nearest(case.root.path))
-    free, used = found.f_bavail * found.f_frsize, _output_bytes(case.root.sessions)
+    found = os.statvfs(nearest(root.path))
+    free, used = found.f_bavail * found.f_frsize, _output_bytes(root.sessions)
     growth = max(0, case.config.total_bytes - used)
     if free < LITTLE_BYTES:
         yield problem(SPACE, f"{about_size(free)} left: programs will have to wait", "orchctl prune --older-than 1d")
@@ -48,11 +47,9 @@ def check_space(case: Case) -> Iterator[Finding]:
         yield ok(FILES, f"{found.f_favail} more files can be made")
 
 
-def check_file_system(case: Case) -> Iterator[Finding]:
+def check_file_system(_: Case, root: Root) -> Iterator[Finding]:
     """Locks and sockets want a local one."""
-    if case.root is None:
-        return
-    kind = _kind(os.path.realpath(nearest(case.root.path)))
+    kind = _kind(os.path.realpath(nearest(root.path)))
     if kind in REMOTE:
         what = f"the state directory is on {kind}, where locks and sockets may not hold"
         yield warning(KIND, what, f"export ORCHCTL_STATE_DIR=/var/tmp/orchctl-{os.geteuid()}")

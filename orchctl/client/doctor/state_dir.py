@@ -7,32 +7,30 @@ import stat
 from collections.abc import Iterator
 
 from orchctl.client.doctor.check import Case, Finding, command, note, ok, problem, warning
-from orchctl.paths import SUN_PATH_BYTES, misplaced, user_config
+from orchctl.paths import SUN_PATH_BYTES, Root, misplaced, user_config
 
 DIR, FILES, SOCKET, CONFIG = "state-dir", "state-files", "socket-path", "config"
 
 
-def check_state_dir(case: Case) -> Iterator[Finding]:
+def check_state_dir(_: Case, root: Root) -> Iterator[Finding]:
     """The directory itself, and those above it."""
-    if case.root is None:
-        return
-    path = case.root.path
+    path = root.path
     above = nearest(path)
     if not os.path.lexists(path):
         yield from _not_there(path, above)
         return
-    wrong = _folder(path) or [*_folder(case.root.sessions), *_folder(case.root.events)]
+    wrong = _folder(path) or [*_folder(root.sessions), *_folder(root.events)]
     yield from wrong or [ok(DIR, f"{path} is yours alone")]
     yield from _others_above(os.path.dirname(path))
 
 
-def check_files(case: Case) -> Iterator[Finding]:
+def check_files(_: Case, root: Root) -> Iterator[Finding]:
     """What lies in it is for nobody else either."""
-    if case.root is None or not os.path.isdir(case.root.path) or not os.access(case.root.path, os.R_OK | os.X_OK):
+    if not os.path.isdir(root.path) or not os.access(root.path, os.R_OK | os.X_OK):
         return
     wrong = False
-    for name in sorted(os.listdir(case.root.path)):
-        path = f"{case.root.path}/{name}"
+    for name in sorted(os.listdir(root.path)):
+        path = f"{root.path}/{name}"
         found = os.lstat(path)
         if stat.S_ISDIR(found.st_mode) or stat.S_ISLNK(found.st_mode):
             continue
@@ -47,11 +45,9 @@ def check_files(case: Case) -> Iterator[Finding]:
         yield ok(FILES, "no file in it is open to others")
 
 
-def check_socket_path(case: Case) -> Iterator[Finding]:
+def check_socket_path(_: Case, root: Root) -> Iterator[Finding]:
     """The kernel takes 107 bytes; longer ones go through /proc."""
-    if case.root is None:
-        return
-    size = len(os.fsencode(case.root.socket))
+    size = len(os.fsencode(root.socket))
     if size <= SUN_PATH_BYTES:
         yield ok(SOCKET, f"{size} bytes; the kernel takes {SUN_PATH_BYTES}")
         return
@@ -63,23 +59,21 @@ def check_socket_path(case: Case) -> Iterator[Finding]:
         yield problem(SOCKET, f"{what}; without /proc nobody can connect", fix)
 
 
-def check_config(case: Case) -> Iterator[Finding]:
+def check_config(case: Case, root: Root) -> Iterator[Finding]:
     """What is wrong in the settings, where the defaults hold; and where their file is."""
-    if case.root is None:
-        return
-    path = case.root.config_if_known
+    path = root.config_if_known
     for one in case.config_problems:
         if path is None:  # config-path names none
-            place = user_config(case.root.home) if case.root.home is not None else case.root.own_config
+            place = user_config(root.home) if root.home is not None else root.own_config
             fix = command("orchctl", "config", "path", "--set", place)
         elif one.name is not None:
             fix = command("orchctl", "config", "unset", one.name)
         else:
             fix = command("mv", path, f"{path}.bad")
         yield problem(CONFIG, str(one), fix)
-    if (hint := misplaced(case.root)) is not None:
+    if (hint := misplaced(root)) is not None:
         yield note(CONFIG, *hint)
-    if path is not None and (mode := _mode(path)) & 0o022 and path != case.root.own_config:
+    if path is not None and (mode := _mode(path)) & 0o022 and path != root.own_config:
         yield warning(CONFIG, f"others can write to {path} (mode {mode:o})", command("chmod", "go-w", path))
     if not case.config_problems:
         there = path is not None and os.path.exists(path)

@@ -25,11 +25,8 @@ AGAIN_S = 0.5  # one that is about to end, or to begin, has done so by then
 ZYGOTE = "orchctl-zygote"
 
 
-def check_supervisor(case: Case) -> Iterator[Finding]:
+def check_supervisor(case: Case, root: Root) -> Iterator[Finding]:
     """Connect and greet; never start one."""
-    root = case.root
-    if root is None:
-        return
     if not os.path.isdir(root.path):
         yield from _stranded(root)
         return
@@ -53,42 +50,39 @@ def check_supervisor(case: Case) -> Iterator[Finding]:
         yield problem(NAME, f"cannot connect to {root.socket}: {reason}", _kill(_holders(root.lifetime_lock)))
         return
     with connection:
-        yield from _talk(case, connection)
+        yield from _talk(case, root, connection)
 
 
-def check_start_lock(case: Case) -> Iterator[Finding]:
+def check_start_lock(_: Case, root: Root) -> Iterator[Finding]:
     """Held for a moment by who starts a supervisor; for longer, everybody who wants one waits."""
-    if case.root is None or not _held(case.root.start_lock):
+    if not _held(root.start_lock):
         return
     time.sleep(AGAIN_S)
-    if _held(case.root.start_lock):
-        pids = _holders(case.root.start_lock)
-        what = f"{case.root.start_lock} is held{_by(pids)}: nobody else can start a supervisor"
+    if _held(root.start_lock):
+        pids = _holders(root.start_lock)
+        what = f"{root.start_lock} is held{_by(pids)}: nobody else can start a supervisor"
         yield warning(LOCK, what, _kill(pids))
 
 
-def check_zygotes(case: Case) -> Iterator[Finding]:
+def check_zygotes(case: Case, root: Root) -> Iterator[Finding]:
     """Those of earlier supervisors stay for the sessions that they started."""
-    if case.root is None:
-        return
     current = case.status.zygote if case.status is not None else None
-    for pid in _zygotes(case.root.path):
+    for pid in _zygotes(root.path):
         if pid != current and case.status is not None:
             gone = procfs.link(f"/proc/{pid}/exe").endswith(" (deleted)")
             which = "an earlier version's, whose Python is gone from the disk" if gone else "an earlier supervisor's"
             yield note(ZYGOTES, f"zygote {pid} is {which}; it ends with the last session that it started")
 
 
-def _talk(case: Case, connection: socket.socket) -> Iterator[Finding]:
+def _talk(case: Case, root: Root, connection: socket.socket) -> Iterator[Finding]:
     pid, uid = procfs.peer(connection)
-    assert case.root is not None
     if uid != os.geteuid():
-        yield problem(NAME, f"uid {uid} listens at {case.root.socket}", command("rm", case.root.socket))
+        yield problem(NAME, f"uid {uid} listens at {root.socket}", command("rm", root.socket))
         return
     try:
         greeting, status = _asked(connection)
     except TimeoutError:
-        yield from _silent(case.root, pid)
+        yield from _silent(root, pid)
         return
     except (OrchctlError, OSError) as error:
         said = error.message if isinstance(error, OrchctlError) else str(error)
