@@ -14,6 +14,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.chaos import processes
+from tests.needs import needs
 from tests.world import World, processes_of, until
 
 
@@ -98,6 +99,7 @@ def test_beside_a_supervisor_without_lock_and_socket_none_is_started(world: Worl
     assert processes.supervisors(world) == [supervisor]
 
 
+@needs("root")  # to see which sockets the zygote holds
 def test_the_zygote_holds_a_socket_that_was_bound_again(world: World) -> None:
     session = world.ok("spawn", "sleep", "1000")
     os.unlink(f"{world.state}/supervisor.sock")
