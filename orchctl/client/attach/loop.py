@@ -304,7 +304,10 @@ class Attachment:
         if ended and self._terminal.behind:
             self._leave_by = time.monotonic() + HURRY_S  # however slow it is: nothing but a signal hurries us
             return
-        if ended or late or self._viewing.connection is None or self._viewing.let_go():
+        connected = self._viewing.connection is not None
+        # until a supervisor is there that takes what was typed
+        waits = self._reaching is not None and not self._viewing.outbox.empty
+        if ended or late or (self._viewing.let_go() if connected else not waits):
             unsent = 0 if ended else self._viewing.outbox.unsent_bytes
             self._left = replace(self._leaving, unsent_bytes=unsent)
 

@@ -71,6 +71,25 @@ def test_detaching_leaves_it_running(world: World) -> None:
     assert session == world.json("info", "s")["id"]
 
 
+def test_what_is_typed_while_no_supervisor_answers_arrives_before_one_is_detached(world: World) -> None:
+    keys = f"{world.folder}/keys"
+    spawned(world, *typewriter(keys))
+    status = world.json("supervisor", "status")
+    with attached(world, "s") as person:
+        person.wait_for(b"ready")
+        os.kill(status["zygote"], signal.SIGSTOP)  # which would start the next one
+        os.kill(status["pid"], signal.SIGKILL)
+        try:
+            person.wait_for(b"no supervisor answers")
+            person.type(b"last words" + DETACH)
+            person.look()
+        finally:
+            os.kill(status["zygote"], signal.SIGCONT)
+        assert person.end() == 0
+        assert b"did not arrive" not in person.seen
+    until(lambda: content(keys) == b"last words")
+
+
 def test_other_detach_keys_by_option_and_by_setting(world: World) -> None:
     keys = f"{world.folder}/keys"
     spawned(world, *typewriter(keys))
