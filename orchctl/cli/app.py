@@ -73,6 +73,12 @@ def report(code: str, message: str, *, as_json: bool) -> None:
         click.echo(f"orchctl: {one_line(message)}", err=True)
 
 
+def refuse_if(wrong: object, why: str) -> None:
+    """Options and arguments that cannot be meant together: a mistake in usage, with the reason."""
+    if wrong:
+        raise click.UsageError(why)
+
+
 class Duration(click.ParamType[float]):
     """`500ms 30s 5m 2h 7d`; a bare number is seconds."""
 

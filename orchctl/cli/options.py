@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from orchctl.cli.app import DURATION, labels, parse_duration
+from orchctl.cli.app import DURATION, labels, parse_duration, refuse_if
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.model import Selection
 
@@ -33,8 +33,10 @@ def sessions_argument(*, required: bool = True, all_option: bool = True, words: 
             **given: Any,
         ) -> Any:
             selection = _selection(sessions, managers, label, repo, everything=everything)
-            if required and selection.empty and "-" not in sessions:
-                raise click.UsageError("Name sessions, or choose them with @MANAGER, -m, -l, --repo or --all.")
+            refuse_if(
+                required and selection.empty and "-" not in sessions,
+                "Name sessions, or choose them with @MANAGER, -m, -l, --repo or --all.",
+            )
             return command(*args, selection=selection, **given)
 
         options = [

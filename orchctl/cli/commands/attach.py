@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from orchctl.cli.app import App, pass_app
+from orchctl.cli.app import App, pass_app, refuse_if
 from orchctl.cli.interrupts import work_in
 from orchctl.cli.output import Form, forms
 
@@ -37,7 +37,6 @@ def attach_command(app: App, session: str, read_only: bool, take: bool, detach_k
     Exit codes: the session's own when it ends, 128+N for signal N, 124 if its time was over; 0 when
     detached; 125 for any trouble of orchctl's.
     """
-    if read_only and take:
-        raise click.UsageError("--read-only and --take exclude each other.")
+    refuse_if(read_only and take, "--read-only and --take exclude each other.")
     with app.client() as client:
         return work_in(client, session, form, read_only=read_only, take=take, detach_keys=detach_keys)

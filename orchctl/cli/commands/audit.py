@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from orchctl.cli.app import refuse_if
 from orchctl.cli.commands.events import Since
 from orchctl.cli.options import clock
 from orchctl.cli.output import Form, forms, progress, write_all
@@ -61,11 +62,9 @@ def audit_command(
     """
     root = find_root(os.environ)
     check(root)
-    if head is not None and not verify:
-        raise click.UsageError("--head is for --verify.")
+    refuse_if(head is not None and not verify, "--head is for --verify.")
     if verify:
-        if sessions or since != (None, None):
-            raise click.UsageError("--verify checks the whole journal: without SESSIONS and --since.")
+        refuse_if(sessions or since != (None, None), "--verify checks the whole journal: without SESSIONS and --since.")
         return _verify(root, head, form)
     for number, deed in enumerate(_deeds(root, since, sessions)):
         if form.words and number == 0:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchctl.cli import tables
-from orchctl.cli.app import DURATION, SIZE_BYTES, App, end_with_reader, pass_app
+from orchctl.cli.app import DURATION, SIZE_BYTES, App, end_with_reader, pass_app, refuse_if
 from orchctl.cli.options import parse_time, sessions_argument
 from orchctl.cli.output import Form, forms, progress, write_all
 from orchctl.session.model import Selection, State
@@ -144,8 +144,10 @@ def prune_command(
     Exit codes: 0 (also when there was nothing to take); 2 usage; 3 no such session; 5 a session is
     not over; 8 no supervisor answers.
     """
-    if not selection.empty and (older_than is not None or size is not None):
-        raise click.UsageError("Name sessions, or say how old or how much; not both.")
+    refuse_if(
+        not selection.empty and (older_than is not None or size is not None),
+        "Name sessions, or say how old or how much; not both.",
+    )
     with app.client() as client, progress("pruning", quiet=not form.words):
         sessions = _to_prune(client, selection, output=output)
         gone, count = list[str](), 0

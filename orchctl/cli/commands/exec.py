@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app
+from orchctl.cli.app import DURATION, SIZE_BYTES, App, environment, pass_app, refuse_if
 from orchctl.cli.interrupts import Leaving, PassOn, WaitingLine, end_by_signal
 from orchctl.cli.main import leading_options
 from orchctl.cli.options import lease_option, lease_wait_option
@@ -133,8 +133,9 @@ def exec_command(app: App, /, session: str, command: tuple[str, ...], form: Form
 def _command(words: tuple[str, ...], text: str | None, script: str | None) -> str | tuple[str, ...]:
     if words == ("-",):
         words, script = (), "-" if script is None else script
-    if sum((bool(words), text is not None, script is not None)) != 1:
-        raise click.UsageError("Give one of COMMAND, -c TEXT and --script FILE.")
+    refuse_if(
+        sum((bool(words), text is not None, script is not None)) != 1, "Give one of COMMAND, -c TEXT and --script FILE."
+    )
     if text is not None:
         return text
     if script is not None:

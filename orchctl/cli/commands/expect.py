@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from orchctl.cli.app import DURATION, App, pass_app
+from orchctl.cli.app import DURATION, App, pass_app, refuse_if
 from orchctl.cli.output import Form, forms, show_text
 from orchctl.plain import text_or_base64
 from orchctl.session.model import Expected
@@ -33,8 +33,7 @@ def expect_command(app: App, session: str, patterns: tuple[str, ...], timeout_s:
     Exit codes: 0 one of them came; 2 usage; 3 no such session, or it ended without any; 5 the
     session is the caller's own; 8 no supervisor answers; 124 timed out.
     """
-    if not patterns:
-        raise click.UsageError("Say at least one PATTERN to expect.")
+    refuse_if(not patterns, "Say at least one PATTERN to expect.")
     with app.client() as client:
         found = client.expect(session, patterns, timeout_s=timeout_s)
     form.one(_plain(found), lambda: show_text(f"{found.index}\n".encode() + _line(found.before)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchctl.cli.app import App, pass_app
+from orchctl.cli.app import App, pass_app, refuse_if
 from orchctl.cli.follow import choose_view, say_gap
 from orchctl.cli.output import Form, forms, write_all
 from orchctl.session.stream import Gap
@@ -48,10 +48,10 @@ def export_command(app: App, session: str, shape: str, path: str | None, form: F
     \b
     Exit codes: 0; 1 FILE cannot be written; 2 usage; 3 no such session; 8 no supervisor answers.
     """
-    if path is None and not (form.words or form.quiet):
-        raise click.UsageError(
-            "--json and --template tell about the file that -o names; for NDJSON there is --as jsonl."
-        )
+    refuse_if(
+        path is None and not (form.words or form.quiet),
+        "--json and --template tell about the file that -o names; for NDJSON there is --as jsonl.",
+    )
     gaps: list[Gap] = []
 
     def on_gap(gap: Gap) -> None:

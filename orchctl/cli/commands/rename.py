@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from orchctl.cli.app import App, pass_app
+from orchctl.cli.app import App, pass_app, refuse_if
 from orchctl.cli.options import sessions_argument
 from orchctl.cli.output import Form, forms
 from orchctl.client.calls.sessions import selection_of
@@ -29,8 +29,7 @@ def rename_command(app: App, session: str, name: str | None, unnamed: bool, form
     Exit codes: 0; 2 usage; 3 no such session, or it has ended; 5 name taken;
     8 no supervisor answers.
     """
-    if (name is None) != unnamed:
-        raise click.UsageError("Give a NAME, or --none.")
+    refuse_if((name is None) != unnamed, "Give a NAME, or --none.")
     with app.client() as client:
         found = client.rename(session, name)
     form.one(found)
@@ -57,8 +56,7 @@ def label_command(app: App, selection: Selection, gone: tuple[str, ...], given: 
     words = [word for word in selection.sessions if "=" in word]
     labels = dict(word.split("=", 1) for word in (*words, *_checked(given)))
     chosen = _without(selection, words)
-    if chosen.empty:
-        raise click.UsageError("Name sessions, or choose them with @MANAGER, -m, -l, --repo or --all.")
+    refuse_if(chosen.empty, "Name sessions, or choose them with @MANAGER, -m, -l, --repo or --all.")
     with app.client() as client:
         found = list(client.select(chosen, ended_too=not (labels or gone)))
         if labels or gone:
@@ -68,8 +66,7 @@ def label_command(app: App, selection: Selection, gone: tuple[str, ...], given: 
 
 def _checked(words: tuple[str, ...]) -> tuple[str, ...]:
     for word in words:
-        if "=" not in word:
-            raise click.UsageError(f"{word!r} is not KEY=VALUE.")
+        refuse_if("=" not in word, f"{word!r} is not KEY=VALUE.")
     return words
 
 

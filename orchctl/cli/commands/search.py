@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from orchctl.cli import output
-from orchctl.cli.app import App, pass_app, report
+from orchctl.cli.app import App, pass_app, refuse_if, report
 from orchctl.cli.follow import say_gap
 from orchctl.cli.options import PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms, write_all
@@ -68,11 +68,9 @@ def search_command(app: App, /, pattern: str, selection: Selection, form: Form, 
 
 
 def _search(app: App, pattern: str, selection: Selection, form: Form, given: dict[str, Any]) -> int:
-    if given["fixed"] and given["regex"]:
-        raise click.UsageError("-F and -E exclude each other.")
+    refuse_if(given["fixed"] and given["regex"], "-F and -E exclude each other.")
     since = given["since"]
-    if since is not None and since.unix_s is None:
-        raise click.UsageError("An offset is a place in one session's output; give a time.")
+    refuse_if(since is not None and since.unix_s is None, "An offset is a place in one session's output; give a time.")
     if selection.empty and not click.get_current_context().params.get("sessions"):  # `-` may have named none
         selection = Selection(everything=True)
     painted = form.words and output.on_stdout(app.colour)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchctl.cli.app import App, pass_app
+from orchctl.cli.app import App, pass_app, refuse_if
 from orchctl.cli.options import lease_option, lease_wait_option
 from orchctl.cli.output import Form, forms
 from orchctl.session.stream import Chunk
@@ -88,10 +88,8 @@ def send_command(
     Exit codes: 0 typed; 2 usage; 3 no such session, or it has ended; 5 not all could be
     typed, its input has ended, or somebody else holds the lease; 8 no supervisor answers.
     """
-    if bool(text) + with_stdin > 1 or (as_hex and not text):
-        raise click.UsageError("Give TEXT or --stdin; --hex is for TEXT.")
-    if not (text or keys or with_stdin or eof):
-        raise click.UsageError("There is nothing to type.")
+    refuse_if(bool(text) + with_stdin > 1 or (as_hex and not text), "Give TEXT or --stdin; --hex is for TEXT.")
+    refuse_if(not (text or keys or with_stdin or eof), "There is nothing to type.")
     data = sys.stdin.buffer.read() if with_stdin else _bytes(text, as_hex=as_hex)
     enter = bool(text) and not (no_enter or as_hex)
     with app.client() as client:

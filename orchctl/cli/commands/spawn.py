@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from orchctl import extras
-from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, give_up_stdin, labels, pass_app
+from orchctl.cli.app import DURATION, TERMINAL_SIZE, App, environment, give_up_stdin, labels, pass_app, refuse_if
 from orchctl.cli.interrupts import own_size, work_in
 from orchctl.cli.main import leading_options
 from orchctl.cli.output import Form, forms
@@ -171,21 +171,23 @@ def spawn_command(app: App, /, command: tuple[str, ...], form: Form, **given: An
 
 def _check(command: tuple[str, ...], given: dict[str, Any], *, agent: bool) -> None:
     """Refuse what excludes each other."""
-    if given["wait"] + given["follow"] + given["attach"] > 1:
-        raise click.UsageError("--wait, --follow and --attach exclude each other.")
-    if given["attach"] and (agent or given["no_pty"] or given["backend"] == "pipe"):
-        raise click.UsageError("--attach needs a session with a terminal.")
-    if given["hand_over"] and given["stdin_open"]:
-        raise click.UsageError("--stdin and --stdin=open exclude each other.")
-    if given["hand_over"] and (given["attach"] or agent):
-        raise click.UsageError(f"--stdin and {'--attach' if given['attach'] else 'an agent'} exclude each other.")
-    if given["shell"] is not None and command:
-        raise click.UsageError("--shell and COMMAND exclude each other.")
+    refuse_if(
+        given["wait"] + given["follow"] + given["attach"] > 1, "--wait, --follow and --attach exclude each other."
+    )
+    refuse_if(
+        given["attach"] and (agent or given["no_pty"] or given["backend"] == "pipe"),
+        "--attach needs a session with a terminal.",
+    )
+    refuse_if(given["hand_over"] and given["stdin_open"], "--stdin and --stdin=open exclude each other.")
+    refuse_if(
+        given["hand_over"] and (given["attach"] or agent),
+        f"--stdin and {'--attach' if given['attach'] else 'an agent'} exclude each other.",
+    )
+    refuse_if(given["shell"] is not None and command, "--shell and COMMAND exclude each other.")
     for name in () if agent else ("prompt", "model", "permission", "resume"):
         if given[name] is not None:
             raise click.UsageError(f"--{name} is for an agent: -b {'|'.join(extras.agents_inside())} or --profile.")
-    if given["if_exists"] != "error" and given["name"] is None:
-        raise click.UsageError("--if-exists needs a --name.")
+    refuse_if(given["if_exists"] != "error" and given["name"] is None, "--if-exists needs a --name.")
 
 
 def _stdin(command: tuple[str, ...], given: dict[str, Any], *, agent: bool) -> Literal["open", "null"] | int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from orchctl.cli.app import App, pass_app
+from orchctl.cli.app import App, pass_app, refuse_if
 from orchctl.cli.output import Form, forms, progress
 from orchctl.errors import NotPermitted
 from orchctl.session.model import SupervisorStatus
@@ -73,8 +73,7 @@ def stop_command(app: App, kill: bool, leave: bool, form: Form) -> None:
     Exit codes: 0 stopped, or it did not run; 2 usage; 5 sessions live, or processes would not end;
     8 it does not start, and sessions cannot be ended without it.
     """
-    if kill and leave:
-        raise click.UsageError("--kill and --leave exclude each other.")
+    refuse_if(kill and leave, "--kill and --leave exclude each other.")
     with app.client() as client, progress("stopping", quiet=not form.words):
         stopped = client.stop_supervisor(kill=kill, leave=leave)
     form.one({"stopped": stopped}, lambda: click.echo("stopped" if stopped else "not running"))

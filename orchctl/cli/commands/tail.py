@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchctl.cli import output
-from orchctl.cli.app import App, end_with_reader, pass_app
+from orchctl.cli.app import App, end_with_reader, pass_app, refuse_if
 from orchctl.cli.follow import choose_view, say_gap, show, show_with_times
 from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
@@ -77,14 +77,16 @@ def tail_command(app: App, /, selection: Selection, form: Form, **given: Any) ->
     session's own, of several 0 if all ended with 0, else 1; 125 for any trouble of orchctl's.
     """
     lines, since, until = given["lines"], given["since"] or Point(), given["until"] or Point()
-    if lines is not None and since != Point():
-        raise click.UsageError("Give -n or --since, not both.")
-    if given["raw"] and given["plain"]:
-        raise click.UsageError("--raw and --plain exclude each other.")
-    if not selection.single and (given["number"] is not None or given["stream"] is not None):
-        raise click.UsageError("--command and --stream are for one session.")
-    if not selection.single and (since.offset is not None or until.offset is not None):
-        raise click.UsageError("An offset is a place in one session's output; give a time.")
+    refuse_if(lines is not None and since != Point(), "Give -n or --since, not both.")
+    refuse_if(given["raw"] and given["plain"], "--raw and --plain exclude each other.")
+    refuse_if(
+        not selection.single and (given["number"] is not None or given["stream"] is not None),
+        "--command and --stream are for one session.",
+    )
+    refuse_if(
+        not selection.single and (since.offset is not None or until.offset is not None),
+        "An offset is a place in one session's output; give a time.",
+    )
     everything = lines == "all" or (lines is None and since != Point())
     where = {
         "offset": since.offset,

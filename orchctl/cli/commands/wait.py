@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchctl.cli.app import DURATION, App, parse_duration, pass_app
+from orchctl.cli.app import DURATION, App, parse_duration, pass_app, refuse_if
 from orchctl.cli.interrupts import exit_code
 from orchctl.cli.options import Point, PointInTime, sessions_argument
 from orchctl.cli.output import Form, forms, show_text
@@ -143,9 +143,12 @@ def _conditions(words: tuple[str, ...]) -> tuple[list[str], float]:
 
 
 def _check(selection: Selection, names: list[str], since: Point | None, *, new: bool) -> None:
-    if since is not None and new:
-        raise click.UsageError("--since and --new exclude each other.")
-    if (since is not None or new) and not any(name.startswith("output=") for name in names):
-        raise click.UsageError("--since and --new are for '--for output=REGEX'.")
-    if since is not None and since.offset is not None and not selection.single:
-        raise click.UsageError("An offset belongs to one session; several take '--since 5m' or a time.")
+    refuse_if(since is not None and new, "--since and --new exclude each other.")
+    refuse_if(
+        (since is not None or new) and not any(name.startswith("output=") for name in names),
+        "--since and --new are for '--for output=REGEX'.",
+    )
+    refuse_if(
+        since is not None and since.offset is not None and not selection.single,
+        "An offset belongs to one session; several take '--since 5m' or a time.",
+    )
