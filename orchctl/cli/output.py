@@ -180,8 +180,6 @@ class Form:
         click.echo(self._filled(value).encode("utf-8", "surrogateescape"))
 
     def _filled(self, value: Any) -> str:
-        from orchctl.terminal import visible
-
         text = fill(self.template or "", value)
         return visible(text) if os.isatty(1) else text
 

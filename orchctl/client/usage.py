@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from orchctl import config
 from orchctl.client.workers import ask_store
 from orchctl.lazy_dataclass import dataclass
@@ -30,16 +28,13 @@ def look(root: Root, name: str | None) -> list[LimitRow]:
     uses = [Use(one["managed_by"], one["live"], one["log_bytes"]) for one in ask_store("usage", root.path)]
     rows = _Rows(found, uses)
     set_now = found.config.limits
-    names = [manager.parse(name)] if name is not None else _interesting(set_now, uses)
+    busy = {limits.topmost(use.managed_by) for use in uses}
+    names = [manager.parse(name)] if name is not None else sorted(busy | set(set_now.managers))
     for one in names:
         rows.add(set_now, one)
     if not names:
         rows.put(limits.Bound(TOTAL, None, set_now.total))
     return rows.found
-
-
-def _interesting(set_now: Limits, uses: Iterable[Use]) -> list[str]:
-    return sorted({limits.topmost(use.managed_by) for use in uses} | set(set_now.managers))
 
 
 class _Rows:

@@ -30,8 +30,6 @@ class Worker:
     """Its stdout in pieces. It is ended with us: by `close`, and by the kernel when we are killed."""
 
     def __init__(self, action: str, asked: Mapping[str, Any]) -> None:
-        import subprocess
-
         self._action = action
         self._child = subprocess.Popen(
             command_line(action), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0

@@ -294,10 +294,6 @@ def _too_many() -> LimitReached:
     return LimitReached(f"{CONNECTIONS} connections are open already", code="too-many-connections")
 
 
-def _our_hello() -> codec.Hello:
-    return codec.Hello(protocol=codec.PROTOCOL, version=VERSION, features=codec.FEATURES, pid=os.getpid())
-
-
 async def _received(reader: asyncio.StreamReader) -> bytes:
     """Bytes, or b'' when the other end is gone, however it went."""
     try:
@@ -309,9 +305,10 @@ async def _received(reader: asyncio.StreamReader) -> bytes:
 async def _greet(connection: socket.socket, decoder: frames.Decoder) -> None:
     """Say hello and hear one; whoever it is: list, kill and stop work across versions."""
     loop = asyncio.get_running_loop()
+    ours = codec.Hello(protocol=codec.PROTOCOL, version=VERSION, features=codec.FEATURES, pid=os.getpid())
     try:
         async with asyncio.timeout(HELLO_S):
-            await loop.sock_sendall(connection, codec.encode_hello(_our_hello()))
+            await loop.sock_sendall(connection, codec.encode_hello(ours))
             while data := await loop.sock_recv(connection, HELLO_PART_BYTES):
                 for frame in decoder.feed(data):
                     codec.decode_hello(frame)

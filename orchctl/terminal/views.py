@@ -44,27 +44,27 @@ class MarkView:
         """What may be the beginning of a mark waits."""
         if b"\x1b" not in data and not self._held:
             return data
-        data = self._held + data
-        cut = _UNFINISHED_MARK.search(data, max(0, len(data) - LIMIT_BYTES))
-        at = cut.start() if cut else len(data)
-        self._held = data[at:]
-        return ANY_MARK.sub(b"", data[:at])
+        return ANY_MARK.sub(b"", self._whole(data))
 
     def pieces(self, data: bytes) -> list[bytes | re.Match[bytes]]:
         """The same, with the marks in their places."""
-        data = self._held + data
-        cut = _UNFINISHED_MARK.search(data, max(0, len(data) - LIMIT_BYTES))
-        end = cut.start() if cut else len(data)
-        self._held = data[end:]
+        data = self._whole(data)
         found, at = list[bytes | re.Match[bytes]](), 0
-        for mark in ANY_MARK.finditer(data, 0, end):
+        for mark in ANY_MARK.finditer(data):
             found += [data[at : mark.start()], mark]
             at = mark.end()
-        return [*found, data[at:end]]
+        return [*found, data[at:]]
 
     def end(self) -> bytes:
         held, self._held = self._held, b""
         return held
+
+    def _whole(self, data: bytes) -> bytes:
+        data = self._held + data
+        cut = _UNFINISHED_MARK.search(data, max(0, len(data) - LIMIT_BYTES))
+        at = cut.start() if cut else len(data)
+        self._held = data[at:]
+        return data[:at]
 
 
 class TextView:
@@ -150,7 +150,6 @@ class SafeView:
             self._command = arguments[0]
         elif kind in ("D", "P"):
             self._command = None
-        if kind in ("D", "P"):
             self._lines.prompted()
         return ""
 

@@ -75,7 +75,6 @@ LEAVE_S = 6.0  # what was typed last still arrives, or is refused: a program tha
 HURRY_S = 1.0
 HELD_S = 0.25  # a shell that is there shows its line and runs it in a few milliseconds
 WORRY_S = 3.0  # a killed supervisor is back sooner
-GONE_CODES = ("session-ended", "no-such-session")
 _INTERRUPT = 0x03
 
 

@@ -12,6 +12,7 @@ from orchctl.client.call import Call, Flow, Give, Pieces, do
 from orchctl.client.caller import Caller
 from orchctl.client.calls.sessions import info, look, select
 from orchctl.errors import Conflict
+from orchctl.plain import from_plain
 from orchctl.protocol import messages
 from orchctl.session.model import Selection, Session
 
@@ -212,7 +213,6 @@ def search(
 
 def screen(caller: Caller, session: str) -> Call[Screen]:
     """What a session's terminal shows now; of an ended one, what it showed last."""
-    from orchctl.plain import from_plain
     from orchctl.session.search import Screen
 
     found = yield from info(caller, session)
@@ -224,7 +224,6 @@ def screen(caller: Caller, session: str) -> Call[Screen]:
 
 def painting(caller: Caller, session: Session) -> Call[Painting]:
     """How another terminal is made to show what this session's shows now."""
-    from orchctl.plain import from_plain
     from orchctl.session.search import Painting
 
     return from_plain(Painting, (yield from _work(caller, "screen", session, paint=True)))
@@ -232,7 +231,6 @@ def painting(caller: Caller, session: Session) -> Call[Painting]:
 
 def sizes(caller: Caller, session: str) -> Call[Sequence[Size]]:
     """The sizes that a session's terminal has had, and from which byte of its output on."""
-    from orchctl.plain import from_plain
     from orchctl.session.search import Size
 
     found = yield from info(caller, session)
