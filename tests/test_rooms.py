@@ -7,6 +7,7 @@ module that needs another only for its types still cannot be read without it. Th
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,6 +102,20 @@ def test_no_modules_import_each_other_in_circles() -> None:
     modules = _modules()
     graph = {name: _imports(path, set(modules)) - {name} for name, path in modules.items()}
     assert list(map(sorted, _circles(graph))) == []
+
+
+def test_only_the_registry_decides_which_kind_a_session_is() -> None:
+    room = "orchctl.supervisor."
+    sources = {name.removeprefix(room): path.read_text() for name, path in _modules().items() if name.startswith(room)}
+
+    def matching(pattern: str) -> set[str]:
+        return {name for name, source in sources.items() if re.search(pattern, source)}
+
+    assert matching(r"spec\.agent\b") == {"registry"}
+    assert matching(r"\bAgentSession\b") == {"agent_session", "registry"}
+    assert matching(r"\bTerminalSession\b") == {"terminal_session", "registry", "agents.pool", "agents.server"}
+    assert matching(r"\.talk\b") == {"agent_session", "agents.pool", "agents.prompts"}
+    assert matching(r"isinstance\(\w*session\b|\btalk is (not )?None") == set()
 
 
 def test_there_are_not_too_many_modules_nor_too_many_small_ones() -> None:
