@@ -41,7 +41,8 @@ async def say(session: PromptedSession, text: str, *, once: str, who: str) -> Sa
         raise NoSuchSession(f"the session {session.run.name or session.spec.id} has ended", code="session-ended")
     if once not in session.talk.state.prompts:
         if session.talk.state.busy:
-            raise busy()
+            message = "the agent is at work; 'interrupt' ends its turn, 'wait --for turn' waits for its end"
+            raise Conflict(message, code="busy")
         await session.open()
     session.talk.prompt(text, once, who)
     await _until(session, lambda: (said := _known(session, once)).over or said.delivery == "delivered")
@@ -158,11 +159,6 @@ def command(session: PromptedSession, said: Said, *, late: bool = False, needs_i
         end_offset=said.end_offset,
         error=said.error or (said.end.value if said.end is TurnEnd.INTERRUPTED else None),
     )
-
-
-def busy() -> Conflict:
-    """For a prompt that comes while the agent works."""
-    return Conflict("the agent is at work; 'interrupt' ends its turn, 'wait --for turn' waits for its end", code="busy")
 
 
 async def _idle(session: PromptedSession, patience_s: float | None) -> None:

@@ -238,7 +238,7 @@ class CommandFollower:
 
     def _shell_ended(self, running: Running, execution: Execution, offset: int) -> Fields:
         """The shell itself ended: its wait status is the answer."""
-        status = self._session.view(with_output=False).exit_status
+        status = self._session.run.exit_status
         start = execution.output_at or execution.began_at or running.begin_offset
         running.output_at = start
         return dict(  # noqa: C408 - as they are named
