@@ -6,6 +6,7 @@ Take the token before you look, and wait for it after: then no change is missed 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine
@@ -26,12 +27,29 @@ class News:
         for listener in list(self.listeners.values()):
             listener()
 
+    async def until(self, holds: Callable[[], bool], limit_s: float | None = None) -> bool:
+        """Look at each change until that is so; False: it was not so in that time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                while not holds():
+                    await self.ticket.wait()
+                return True
+        return False
 
-async def either(*events: asyncio.Event) -> None:
-    """Until one of them is set."""
+
+async def set_within(event: asyncio.Event, limit_s: float | None) -> bool:
+    """Whether it is set, or was set in that time; None waits for ever."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(limit_s):
+            return await event.wait()
+    return False
+
+
+async def either(*events: asyncio.Event, limit_s: float | None = None) -> None:
+    """Until one of them is set, and no longer than that."""
     waits = [asyncio.ensure_future(event.wait()) for event in events]
     try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waits, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for wait in waits:
             wait.cancel()

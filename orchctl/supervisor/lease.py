@@ -34,7 +34,7 @@ from orchctl.session.lease_state import (
     to_record,
 )
 from orchctl.supervisor import failpoints
-from orchctl.supervisor.change import News
+from orchctl.supervisor.change import News, set_within
 from orchctl.supervisor.clock import boot_s
 from orchctl.supervisor.events import Teller, ToldSession
 from orchctl.supervisor.pair import Pair
@@ -228,7 +228,7 @@ class Leases:
             ticket = self._changed.ticket
             await self._see_to()
             held = self._rights.held
-            await _event(ticket, None if held is None else max(0.0, held.until - boot_s()))
+            await set_within(ticket, None if held is None else max(0.0, held.until - boot_s()))
         await self._close()
 
     async def _see_to(self) -> None:
@@ -264,7 +264,7 @@ class Leases:
             except Conflict as refusal:
                 if refusal.code != "lease-held" or (left_s := until - time.monotonic()) <= 0:
                     raise
-                await _event(ticket, left_s)
+                await set_within(ticket, left_s)
 
     async def _do(self, decide: Decision) -> Rights:
         """Decide, keep it, and only then let it count; nothing of it stops halfway, whoever leaves meanwhile."""
@@ -332,11 +332,3 @@ class Leases:
     def _news(self, view: View, reason: str, held: Held | None = None) -> LeaseNews:
         held = self._rights.held if reason == "standing" else held
         return LeaseNews(lease=shown(held, boot_s()), yours=held is not None and held.by.key == view.key, reason=reason)
-
-
-async def _event(ticket: asyncio.Event, limit_s: float | None) -> None:
-    try:
-        async with asyncio.timeout(limit_s):
-            await ticket.wait()
-    except TimeoutError:
-        pass

@@ -209,13 +209,7 @@ class Registry:
         lasted = (session.run.ended_at or 0.0) - (session.run.started_at or 0.0)
         quick = self._quick.get(session.spec.id, 0) + 1 if lasted < run.STEADY_S else 1
         self._quick[session.spec.id] = quick
-        until = asyncio.get_running_loop().time() + run.wait_s(quick)
-        try:
-            async with asyncio.timeout_at(until):
-                while session.starts_again:
-                    await session.news.ticket.wait()
-        except TimeoutError:
-            pass
+        await session.news.until(lambda: not session.starts_again, run.wait_s(quick))
 
     def check_restart(self, session: SupervisedSession) -> None:
         """Whether an ended session may live again: refused as a new one would be."""

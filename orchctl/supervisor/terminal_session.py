@@ -228,14 +228,10 @@ class TerminalSession(SupervisedSession):
         self.pair.resize(*size)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
-        try:
-            async with asyncio.timeout(DONE_S):
-                while not holds():
-                    if self.closed:
-                        raise NoSuchSession("the session ended meanwhile", code="session-ended")
-                    await self.news.ticket.wait()
-        except TimeoutError:
-            raise OrchctlError("the session does not answer", code="no-answer") from None
+        if not await self.news.until(lambda: holds() or self.closed, DONE_S):
+            raise OrchctlError("the session does not answer", code="no-answer")
+        if not holds():
+            raise NoSuchSession("the session ended meanwhile", code="session-ended")
 
     async def modes(self, echo: bool | None) -> int:
         """Said again to the next mover, should one have died with the word in its hands."""

@@ -23,7 +23,7 @@ from orchctl.session.agent import Permission
 from orchctl.supervisor.agents import programs
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.agents.server import ENDED, GRACE_S, HearAgain, HeldServer
-from orchctl.supervisor.change import guarded
+from orchctl.supervisor.change import guarded, set_within
 from orchctl.supervisor.session import SERVER
 from orchctl.supervisor.terminal_session import TerminalSession
 
@@ -230,12 +230,9 @@ class Servers:
                 talk.not_resumed(error)
 
     async def _greeted(self, held: HeldServer) -> None:
-        try:
-            async with asyncio.timeout(OPEN_S):
-                await held.greeted.wait()
-        except TimeoutError:
+        if not await set_within(held.greeted, OPEN_S):
             held.broken("the agent's server did not say hello")
-            raise Conflict(f"{held.harness.name} did not say hello in {OPEN_S:.0f} s", code="server-hangs") from None
+            raise Conflict(f"{held.harness.name} did not say hello in {OPEN_S:.0f} s", code="server-hangs")
         if held.ended.is_set():
             raise Conflict(f"{held.harness.name} ended before it said hello{self._complaint(held)}", code="server-died")
         held.idle_since = time.monotonic()

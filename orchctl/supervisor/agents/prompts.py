@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Protocol
 
 from orchctl.agents.conversation import Request, Said
@@ -16,6 +15,7 @@ from orchctl.session.agent import Pending
 from orchctl.session.command import Command, CommandStatus
 from orchctl.session.happening import TurnEnd
 from orchctl.supervisor.agents.conversation import Talk, TalkSession
+from orchctl.supervisor.change import set_within
 from orchctl.supervisor.request import Call, LogSession, send_range
 
 PROMPT_BYTES = 1 << 20
@@ -45,7 +45,9 @@ async def say(session: PromptedSession, text: str, *, once: str, who: str) -> Sa
             raise Conflict(message, code="busy")
         await session.open()
     session.talk.prompt(text, once, who)
-    await _until(session, lambda: (said := _known(session, once)).over or said.delivery == "delivered")
+    await session.news.until(
+        lambda: session.closed or (said := _known(session, once)).over or said.delivery == "delivered"
+    )
     said = _known(session, once)
     if said.delivery == "maybe":
         raise Conflict(
@@ -117,10 +119,8 @@ async def _follow(
         if not asked.wait_input and talk.requests:
             await call.say(messages.CommandEnds(command=command(session, said, needs_input=True)))
             return
-        try:
-            async with asyncio.timeout_at(until if not late else None):
-                await ticket.wait()
-        except TimeoutError:
+        left_s = None if until is None or late else max(0.0, until - asyncio.get_running_loop().time())
+        if not await set_within(ticket, left_s):
             late = True
             talk.interrupt(asked.own_manager)
     await call.say(messages.CommandEnds(command=command(session, said, late=late)))
@@ -165,16 +165,8 @@ async def _idle(session: PromptedSession, patience_s: float | None) -> None:
     """Until the agent takes a prompt, for as long as that was asked for."""
     if patience_s is None:
         return
-    try:
-        async with asyncio.timeout(patience_s):
-            await _until(session, lambda: not session.talk.state.busy)
-    except TimeoutError:
-        raise TimedOut(f"the agent was at work for {patience_s:g} s more", code="busy") from None
-
-
-async def _until(session: PromptedSession, holds: Callable[[], bool]) -> None:
-    while not holds() and not session.closed:
-        await session.news.ticket.wait()
+    if not await session.news.until(lambda: not session.talk.state.busy or session.closed, patience_s):
+        raise TimedOut(f"the agent was at work for {patience_s:g} s more", code="busy")
 
 
 def check(text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from dataclasses import replace
 
 from orchctl.errors import OrchctlError
@@ -13,6 +12,7 @@ from orchctl.protocol import messages
 from orchctl.protocol.frames import DATA_LIMIT_BYTES
 from orchctl.session.command import Command, CommandWait
 from orchctl.session.lease_state import key_of
+from orchctl.supervisor.change import set_within
 from orchctl.supervisor.exec.queue import Commands
 from orchctl.supervisor.exec.running import CALLER_GONE_S, Running, ShellSession, WaitNotice
 from orchctl.supervisor.exec.running import interrupt as interrupt_front
@@ -120,11 +120,7 @@ async def _send_apart(call: Call, session: ShellSession, commands: Commands, run
             commands.pipes.forget_later(running, CALLER_GONE_S)
             return
         commands.pipes.watch_room(running)
-        try:
-            async with asyncio.timeout(APART_AGAIN_S):
-                await ticket.wait()
-        except TimeoutError:
-            pass
+        await set_within(ticket, APART_AGAIN_S)
 
 
 def _output_gone() -> OrchctlError:
@@ -149,10 +145,7 @@ async def interrupt(pair: PairLink, commands: Commands, asked: messages.Interrup
 
 async def _has_started(running: Running) -> bool:
     """Wait until the shell runs it, because before that the shell would take an interrupt; False: it is over."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(BEGIN_S):
-            while running.output_at is None and not running.over:
-                await running.news.ticket.wait()
+    await running.news.until(lambda: running.output_at is not None or running.over, BEGIN_S)
     return not running.over
 
 

@@ -17,6 +17,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.pair import wire
 from orchctl.shell.base import Shell
 from orchctl.shell.marks import Aftermath, Mark, MarkScanner, at_prompt, whole_marks
+from orchctl.supervisor.change import set_within
 from orchctl.supervisor.exec.running import Running, ShellSession
 from orchctl.supervisor.pair import PairLink
 from orchctl.terminal.replay import answers
@@ -129,7 +130,7 @@ class Prompt:
                     continue
                 if not data:
                     self._session.pair.watch(offset)
-                    await _event(ticket, LOOK_AGAIN_S if self._playing.asked else None)
+                    await set_within(ticket, LOOK_AGAIN_S if self._playing.asked else None)
         finally:
             log.close()
 
@@ -145,7 +146,7 @@ class Prompt:
             if left_s <= 0:
                 self._cut_short = True
                 return False
-            await _event(ticket, left_s)
+            await set_within(ticket, left_s)
         return True
 
     async def wait(self, running: Running) -> Place:
@@ -173,7 +174,7 @@ class Prompt:
                 raise Conflict(place.reason, code="not-at-prompt")
             self._session.pair.watch(place.offset)
             longest_s = STARTING_LOOK_S if starting else LOOK_AGAIN_S
-            pause_s = FIRST_LOOK_S if await _event(ticket, pause_s) else min(longest_s, 2 * pause_s)
+            pause_s = FIRST_LOOK_S if await set_within(ticket, pause_s) else min(longest_s, 2 * pause_s)
 
     async def unmarked(self, running: Running) -> bool:
         """Whether the shell waits at a line editor's prompt though the command has not ended by its marks.
@@ -368,14 +369,6 @@ class Prompt:
 def _at_rest(seen: dict[str, Any]) -> bool:
     """Whether nothing of a terminal speaks against a shell that is at its prompt."""
     return bool(seen["front"] == seen["child"]) and newline_mapping(seen) == "mapped"
-
-
-async def _event(ticket: asyncio.Event, limit_s: float | None) -> bool:
-    """Whether there was one in that time."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(limit_s):
-            return await ticket.wait()
-    return False
 
 
 def _reason(seen: dict[str, Any], *, own: bool, touched: bool) -> str:

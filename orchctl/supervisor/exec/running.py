@@ -16,7 +16,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.protocol.messages import CommandWaits, ExecCommand
 from orchctl.session.command import Command, CommandStatus, CommandWait
 from orchctl.shell.execution import End, Escalation, Step
-from orchctl.supervisor.change import News, either
+from orchctl.supervisor.change import News, either, set_within
 from orchctl.supervisor.clock import boot_id, boot_s
 from orchctl.supervisor.lease import LeasedSession, Leases
 from orchctl.supervisor.pair import PairLink
@@ -165,11 +165,7 @@ class Overtime:
         if running.told is not None or running.lost:
             limit = min(limit, FIRST_LOOK_S * 2 ** min(running.looks, 8))
             running.looks += 1
-        try:
-            async with asyncio.timeout(limit):
-                await either(ticket, running.news.ticket)
-        except TimeoutError:
-            pass
+        await either(ticket, running.news.ticket, limit_s=limit)
 
     async def _escalate(self, running: Running, step: Step) -> None:
         if step is Step.NOTHING:
@@ -328,11 +324,7 @@ class WaitNotice:
     async def wait(self, *events: asyncio.Event) -> None:
         """Until one of the events, or until the caller is to be told again."""
         left_s = None if self._due_at is None else max(0.0, self._due_at - time.monotonic())
-        try:
-            async with asyncio.timeout(left_s):
-                await (events[0].wait() if len(events) == 1 else either(*events))
-        except TimeoutError:
-            pass
+        await (set_within(events[0], left_s) if len(events) == 1 else either(*events, limit_s=left_s))
 
     async def tell(self, what: Callable[[], CommandWait]) -> None:
         """If it is time."""

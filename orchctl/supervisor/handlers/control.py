@@ -161,8 +161,7 @@ async def _ask_with(session: SupervisedSession, number: int, grace_s: float) -> 
         async with asyncio.timeout_at(until):
             with contextlib.suppress(Conflict):
                 await session.pair.sweep(0, number)  # and all it has started
-            while not session.closed:
-                await session.news.ticket.wait()
+            await session.news.until(lambda: session.closed)
     except TimeoutError:
         pass
     return max(0.0, until - loop.time())

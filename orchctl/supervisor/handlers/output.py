@@ -12,6 +12,7 @@ from orchctl.protocol import messages
 from orchctl.session.search import Screen
 from orchctl.session.stream import grant
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.change import set_within
 from orchctl.supervisor.request import Call, Flow, patiently, send_range, wait_for_files
 from orchctl.supervisor.session import SupervisedSession
 
@@ -193,8 +194,4 @@ class _Reading:
 
     async def _wait(self, ticket: asyncio.Event) -> None:
         until = self._asked.until_unix_s
-        try:
-            async with asyncio.timeout(None if until is None else max(0.0, until - time.time())):
-                await ticket.wait()
-        except TimeoutError:
-            pass
+        await set_within(ticket, None if until is None else max(0.0, until - time.time()))

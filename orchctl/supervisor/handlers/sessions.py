@@ -81,11 +81,7 @@ async def wait(app: Supervisor, call: Call, asked: messages.WaitSession) -> None
     """Answered when it is closed, which is after its last byte is in the log."""
     session = app.registry.find(asked.session, asked.own_manager)
     session.refuse_own(call, "a program cannot wait for the session it runs in")
-    while True:
-        ticket = session.news.ticket
-        if session.closed:
-            break
-        await ticket.wait()
+    await session.news.until(lambda: session.closed)
     await session.safety.settle()
     await call.say(messages.OneSession(session=session.view()))
 

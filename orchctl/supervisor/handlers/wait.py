@@ -9,6 +9,7 @@ from orchctl.errors import BadInput, NoSuchSession
 from orchctl.protocol import messages
 from orchctl.session import wait
 from orchctl.supervisor.app import Supervisor
+from orchctl.supervisor.change import set_within
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.session import SupervisedSession
 from orchctl.units import LONGEST_S
@@ -35,11 +36,7 @@ async def wait_for(app: Supervisor, call: Call, asked: messages.WaitFor) -> None
         look_s = wait.next_look_s(look_s)
         left = [look_s] if _LOOKED_AT & set(asked.conditions) else []
         left += [max(0.0, asked.quiet_s - (loop.time() - since))] if "quiet" in asked.conditions else []
-        try:
-            async with asyncio.timeout(min(left) if left else None):
-                await ticket.wait()
-        except TimeoutError:
-            pass
+        await set_within(ticket, min(left, default=None))
 
 
 def _check(session: SupervisedSession, asked: messages.WaitFor) -> None:
