@@ -35,7 +35,7 @@ class CommandStore:
 
     def append(self, record: dict[str, Any]) -> None:
         """The begin or the end of a command."""
-        append(self._journal, record)
+        append(self._journal, record, alone=True)
 
     def read(self, offset: int = 0) -> journal.Decoded:
         """The records from `offset` on, oldest first."""

@@ -8,6 +8,7 @@ middle is skipped and counted, never trusted.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zlib
 from dataclasses import dataclass, field
@@ -97,17 +98,53 @@ def load(text: bytes) -> dict[str, Any]:
 BLOCK_BYTES = 1 << 20
 
 
-def append(path: str, record: dict[str, Any], disk: Disk = REAL) -> None:
-    """One record; on a line of its own, should a full disk or a power cut have torn the last one."""
+def append(path: str, record: dict[str, Any], disk: Disk = REAL, *, alone: bool = False) -> None:
+    """One record; on a line of its own, should a full disk or a power cut have torn the last one.
+
+    A writer that is `alone` leaves no torn line: it cuts off what an earlier one left, and what a full disk takes of
+    its own. With others it must not, because the line may be theirs and under way.
+    """
     fd = disk.open(path, create=True, append=True)
     try:
         size = disk.size(fd)
         torn = size and disk.read(fd, 1, size - 1) != b"\n"
+        if torn and alone:
+            size, torn = _cut(disk, fd, size), False
         line = (b"\n" if torn else b"") + encode(record)
-        while line:  # a disk that is nearly full takes a part
-            line = line[disk.append(fd, line) :]
+        try:
+            while line:  # a disk that is nearly full takes a part
+                line = line[disk.append(fd, line) :]
+        except OSError:
+            if alone:
+                disk.truncate(fd, size)
+            raise
     finally:
         disk.close(fd)
+
+
+def mend(path: str, disk: Disk = REAL) -> None:
+    """Cut off a torn last line; for whoever knows that no writer is left."""
+    with contextlib.suppress(FileNotFoundError):
+        fd = disk.open(path, write=True)
+        try:
+            size = disk.size(fd)
+            if size and disk.read(fd, 1, size - 1) != b"\n":
+                _cut(disk, fd, size)
+        finally:
+            disk.close(fd)
+
+
+def _cut(disk: Disk, fd: int, size: int) -> int:
+    """After the last newline; the size then."""
+    end = size
+    while end:
+        block = disk.read(fd, min(end, BLOCK_BYTES), max(0, end - BLOCK_BYTES))
+        found = block.rfind(b"\n") + 1
+        end -= len(block) - found
+        if found:
+            break
+    disk.truncate(fd, end)
+    return end
 
 
 def records(path: str, disk: Disk = REAL) -> list[Record]:

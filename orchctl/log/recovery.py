@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from orchctl.lazy_dataclass import dataclass
 from orchctl.log import segments, time_index
 from orchctl.log.disk import Disk
-from orchctl.log.journal import append, records
+from orchctl.log.journal import append, mend, records
 from orchctl.log.segments import Segment
 from orchctl.log.sync import Syncer
 from orchctl.session import layout
@@ -30,8 +30,10 @@ class Recovered:
 
 
 def recover(disk: Disk, folder: str, *, now: float) -> Recovered:
-    """Cut the log of a session at its first hole and make the rest safe; twice is as good as once."""
+    """Cut the log of a session at its first hole, and torn lines off its journals; twice is as good as once."""
     out = f"{folder}/{layout.OUTPUT}"
+    for name in (layout.JOURNAL, layout.COMMANDS, layout.HARNESS):
+        mend(f"{folder}/{name}", disk)
     syncer = Syncer(disk, folder)
     sealed_end = max((start + size for start, size in syncer.sealed.items()), default=0)
     names = disk.names(out)

@@ -220,7 +220,7 @@ class LeaseStore:
 
     def put(self, record: Record) -> None:
         """Returns once power may fail."""
-        append(self._path, record, self._disk)
+        append(self._path, record, self._disk, alone=True)
         fd = self._disk.open(self._path)
         try:
             self._disk.sync(fd)
@@ -257,7 +257,7 @@ class ConversationStore:
 
     def append(self, record: dict[str, Any]) -> None:
         """One more."""
-        append(self._path, record)
+        append(self._path, record, alone=True)
 
     def read(self, offset: int = 0) -> journal.Decoded:
         """From an offset on."""

@@ -63,7 +63,7 @@ def begin(folder: str, listener: socket.socket, first: socket.socket) -> None:
 
 def _start(folder: str, listener: socket.socket, first: socket.socket, what: spec.Plan) -> Pair | None:
     made = os.O_CREAT | os.O_CLOEXEC
-    log = os.open(f"{folder}/{layout.JOURNAL}", os.O_WRONLY | os.O_APPEND | made, 0o600)
+    log = os.open(f"{folder}/{layout.JOURNAL}", os.O_RDWR | os.O_APPEND | made, 0o600)
     pair.reserve(log)
     run, offset, size = _next_run(folder)
     if size is not None:

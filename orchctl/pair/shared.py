@@ -127,8 +127,17 @@ class Pair:
 
     def record(self, kind: str, **fields: Any) -> bool:
         """Append one record, in a single write as a rule, so that both processes may append; whether it is written."""
-        self.unrecorded += journal.encode({"type": kind, "time": time.time(), **fields})
+        line = journal.encode({"type": kind, "time": time.time(), **fields})
+        self.unrecorded += line if self.unrecorded or not self._is_torn() else b"\n" + line
         return self.record_rest()
+
+    def _is_torn(self) -> bool:
+        """Whether the journal ends in the middle of a line: of a process that a full disk kept from ending it."""
+        try:
+            size = os.fstat(self.journal).st_size
+            return size > 0 and os.pread(self.journal, 1, size - 1) != b"\n"
+        except OSError:
+            return False
 
     def record_rest(self) -> bool:
         """Write what a full disk did not take."""

@@ -103,6 +103,16 @@ def test_a_torn_record_costs_nothing_but_itself(folder: Path) -> None:
     assert [record["type"] for record in run_journal(folder)] == ["started", "dropped"]
 
 
+def test_torn_lines_are_cut_off_the_journals(folder: Path) -> None:
+    put(folder, (0, 10))
+    for name in ("run.jnl", "commands.jnl", "harness.jnl"):
+        append(f"{folder}/{name}", {"type": "started"})
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole + b"00000000 {torn")
+        recover(REAL, str(folder), now=0)
+        assert (folder / name).read_bytes() == whole
+
+
 def test_a_hole_in_front_of_what_was_sealed_stays_a_gap(folder: Path) -> None:
     put(folder, (0, 10), (10, 10), (20, 10), (30, 5))
     Syncer(REAL, str(folder)).sync()

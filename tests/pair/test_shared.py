@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -54,3 +55,17 @@ def test_an_orphan_is_known_by_its_number_and_its_start(pair: Pair) -> None:
     assert pair.orphans_status() is None
     put(path, orphan(CHILD, TICKS, -9), orphan(CHILD, TICKS + 1, 3))
     assert pair.orphans_status() == -9
+
+
+def test_a_record_after_a_torn_one_is_on_a_line_of_its_own(pair: Pair) -> None:
+    path = Path(pair.folder) / "run.jnl"
+    path.write_bytes(journal.encode(STARTED) + b"00000000 {torn")  # by a mover that a full disk stopped, and that died
+    pair.journal = os.open(path, os.O_RDWR | os.O_APPEND)
+    try:
+        assert pair.record("exit", status=3)
+        assert pair.record("empty")
+    finally:
+        os.close(pair.journal)
+    found = journal.decode(path.read_bytes())
+    assert [record["type"] for record in found.records] == ["started", "exit", "empty"]
+    assert found.bad_lines == 1
