@@ -148,6 +148,8 @@ def _live(shared: Pair, limits: Limits, first: socket.socket | None) -> None:
         except BecomeMover as new:
             link, first = new.link, new.first
         process.set_name("orchctl-mover")
+        process.take_limits()
+        process.take_descriptors()
         mover = _mover(shared, link, first)
         try:
             mover.run()

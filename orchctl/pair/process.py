@@ -48,6 +48,13 @@ def take_limits() -> None:
             resource.setrlimit(kind, (hard, hard))
 
 
+def take_descriptors() -> None:
+    """As many as we may have; what a process gets by its fork may be what its parent was short of."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 def make_likelier_victims(below: Callable[[], list[int]]) -> None:
     """Have the kernel, when memory runs out, end the processes `below` before it ends one of ours.
 

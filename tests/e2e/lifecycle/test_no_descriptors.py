@@ -82,8 +82,9 @@ def test_a_pair_without_descriptors_loses_no_byte_and_no_code(world: World, proc
             if process == "keeper":
                 os.kill(mover, signal.SIGKILL)  # another one is due, and there is no descriptor for its line
                 until(lambda: pair_processes.mover(world, session) not in (0, mover))
-        usual = resource.prlimit(keeper, resource.RLIMIT_NOFILE)
-        resource.prlimit(pair_processes.mover(world, session), resource.RLIMIT_NOFILE, usual)  # it has its keeper's
+                _, hard = resource.prlimit(keeper, resource.RLIMIT_NOFILE)
+                mover = pair_processes.mover(world, session)
+                until(lambda: resource.prlimit(mover, resource.RLIMIT_NOFILE) == (hard, hard), deadline_s=15)
         assert client.wait(session).exit_code == 6
     assert hashlib.sha256(world.log(session)).hexdigest() == pour_digest(SIZE, seed=3)
     assert world.run("verify").returncode == 0

@@ -40,10 +40,14 @@ def test_a_soft_limit_of_the_client_that_starts_the_supervisor_stalls_no_session
 @needs("root")
 def test_a_limit_that_nothing_gets_around_stalls_a_log_says_why_and_costs_no_byte(world: World) -> None:
     """F27: the program waits, as on a full disk, until the limit is raised; others go on."""
-    world.ok("supervisor", "start")
-    _limit_files(world, LIMIT_BYTES)
+    gate = f"{world.folder}/gate"
+    os.mkfifo(gate)
     echo = world.ok("spawn", "--name", "echo", "--", "cat")
-    session = world.ok("spawn", "--name", "pour", "--", *pour(TOTAL, seed=2, exit_code=6))
+    words = ["sh", "-c", f'read go < {gate}; exec "$@"', "sh", *pour(TOTAL, seed=2, exit_code=6)]
+    session = world.ok("spawn", "--name", "pour", "--", *words)
+    _limit_files(world, LIMIT_BYTES)  # a process that begins takes as much as it may have
+    with open(gate, "w", encoding="ascii") as file:
+        file.write("go\n")
     until(lambda: world.json("info", "pour")["stalled"])
     assert world.json("info", "pour")["stalled"] == "File too large"
     assert world.json("info", "pour")["is_alive"]
