@@ -39,7 +39,7 @@ TEND_AGAIN_S = 1.0
 LOOK_AGAIN_S = (0.02, 0.05, 0.1, 0.2, 0.5, *[1.0] * 20)  # its own journal, which a keeper has written before its hello
 ADOPT_AGAIN_S = 2.0
 STARTS_AT_ONCE = 32  # the kernel bounds how many descriptors may be on their way
-SPAWN_TRIES = 2  # a zygote may die with our request in its hands; the next one gets it
+SPAWN_TRIES = 4  # a zygote may die with our request in its hands, and the next one too; another one gets it
 
 
 class Registry:

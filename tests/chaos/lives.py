@@ -28,6 +28,7 @@ from tests.chaos.schedule import may_be_lost
 from tests.chaos.stage import Excused, Stage, program
 
 END_S = 240.0  # a life that is not over so long after its beginning is a finding
+EXCUSED_S = 0.3  # before the next life: what excused the error lasts a moment
 
 
 class Life(ABC):
@@ -50,6 +51,7 @@ class Life(ABC):
         except Excused:
             self.stage.count("excused")
             self.put_an_end()
+            time.sleep(EXCUSED_S)
         finally:
             self.stage.targets.pop(self.slot, None)
             if self.lost:  # nobody was left who could end its program
