@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 
@@ -16,12 +17,12 @@ from orchctl.supervisor.prune import Pruning
 from orchctl.supervisor.session import SupervisedSession
 
 log = logging.getLogger(__name__)
-SYNC_S = 1.0
+SYNC_S = WATCH_S = 1.0
 RETAIN_EVERY = 10  # of those
 
 
 class Upkeep:
-    """One task, for as long as the supervisor lives."""
+    """Two tasks, for as long as the supervisor lives: on a slow disk syncing takes long, and others need not wait."""
 
     def __init__(self, app: Supervisor, door: Door) -> None:
         self._app = app
@@ -29,17 +30,28 @@ class Upkeep:
         self._pruning = Pruning(app)
         self._config = app.house.config
         self._changed = 0  # when the directory of sessions had last changed, when it was last made safe
-        self._all_known = False  # whether each folder in it had a session then
+        self._looked = 0  # when it had last changed, when each folder in it was looked for
+
+    async def watch(self) -> None:
+        """Whether clients find us, and whether we know all sessions."""
+        while True:  # at once, too: something may have been removed or replaced while the last supervisor died
+            await guarded("the socket", self._door.check())
+            await guarded("the sessions", self._look_for_sessions())
+            await asyncio.sleep(WATCH_S)
+
+    async def _look_for_sessions(self) -> None:
+        with contextlib.suppress(OSError):
+            changed = os.stat(self._app.root.sessions).st_mtime_ns
+            if changed != self._looked and await self._app.registry.adopt_returned():
+                self._looked = changed
 
     async def run(self) -> None:
         """For ever; what fails is tried again."""
         turn = 0
-        await guarded("the socket", self._door.check())  # what was removed or replaced while the last one died
         await guarded("upkeep", asyncio.to_thread(self._app.house.store.clear))
         while True:
             await asyncio.sleep(SYNC_S)
             turn += 1
-            await guarded("the socket", self._door.check())
             await guarded("upkeep", self._do(retain=turn % RETAIN_EVERY == 0))
 
     async def _do(self, *, retain: bool) -> None:
@@ -82,8 +94,6 @@ class Upkeep:
         if not self._app.house.teller.events.safe:
             await asyncio.to_thread(self._app.house.teller.events.sync)
         changed = os.stat(self._app.root.sessions).st_mtime_ns
-        if changed != self._changed or not self._all_known:
-            self._all_known = await self._app.registry.adopt_returned()
         if changed != self._changed:
             await asyncio.to_thread(REAL.sync_folder, self._app.root.sessions)
             self._changed = changed

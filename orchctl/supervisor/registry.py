@@ -55,6 +55,7 @@ class Registry:
         self._limits = LimitGuard(house)
         self._starting = asyncio.Semaphore(STARTS_AT_ONCE)
         self._strange: set[str] = set()  # folders that nobody here stood for at the last look
+        self._no_sessions: set[str] = set()  # folders that are none, or tell nothing
         self._quick: dict[str, int] = {}  # runs in a row that ended soon, of sessions that start again
         self.agents = Servers(house, tasks, self._start_server, self._server)
 
@@ -134,12 +135,15 @@ class Registry:
         One that is strange twice running is none that is just being made or taken away.
         """
         there = await asyncio.to_thread(lambda: list(self._store.ids()))
-        strange = {one for one in there if one not in self._sessions and one not in self.archive}
+        strange = {one for one in there if one not in self._sessions and one not in self.archive} - self._no_sessions
         back, self._strange = sorted(strange & self._strange), strange - self._strange
         for session_id in back:
-            log.warning("session %s is back: its folder was away", session_id)
             if not self.archive.add(session_id) and self._store.was_forked(session_id) and not self._adopt(session_id):
                 self._strange.add(session_id)
+            elif session_id in self._sessions or session_id in self.archive:
+                log.warning("session %s is back: its folder was away", session_id)
+            else:
+                self._no_sessions.add(session_id)
         return not self._strange
 
     async def _tend(self, session: SupervisedSession, first: socket.socket | None) -> None:
