@@ -64,6 +64,8 @@ class Mover:
         self._log.needed = self._holds.needed
         self._finish_asked = False
         self._ended_at: float | None = None
+        self._stalled_at = 0.0  # when the disk last took nothing of what it was given
+        self._killed = False  # somebody wants the session's end, whatever is not stored
         self._last_byte_at = 0.0
         self._said_quiet = self._said_idle = False
         self._active_at = time.monotonic()
@@ -171,7 +173,7 @@ class Mover:
             until.append(self._holds.expires_at)
         if self._ended_at is not None and self._open and not self._said_quiet:
             silent_at = self._last_byte_at + QUIET_S if not self._conduit.pending else now + RETRY_S
-            until.append(min(silent_at, self._ended_at + QUIET_LIMIT_S))
+            until.append(min(silent_at, max(self._ended_at, self._stalled_at) + QUIET_LIMIT_S))
         if self._pair.idle_s is not None and not self._said_idle:
             until.append(self._active_at + self._pair.idle_s)
         return max(0.0, min(until) - now) * 1000 + 1 if until else None
@@ -241,8 +243,10 @@ class Mover:
     def _check_quiet(self, now: float) -> None:
         if self._ended_at is None or not self._open or self._said_quiet:
             return
+        if self._conduit.pending and not self._killed:  # an end is told after the output: a full disk is waited for
+            self._stalled_at = now
         silent = not self._conduit.pending and now >= self._last_byte_at + QUIET_S
-        if silent or now >= self._ended_at + QUIET_LIMIT_S:
+        if silent or now >= max(self._ended_at, self._stalled_at) + QUIET_LIMIT_S:
             self._said_quiet = True
             self._tell_keeper(pair.QUIET, wire.OFFSET.pack(self._log.end))
 
@@ -388,6 +392,10 @@ class Mover:
     def _signal(self, _: int, payload: bytes) -> None:
         self._signalled = kill.signal_foreground(self._pair, *wire.NUMBER.unpack(payload))
 
+    def _kill(self, _: int, payload: bytes) -> None:
+        self._killed = True
+        self._tell_keeper(pair.ASKED_TO_KILL, payload)
+
     def _pause(self, _: int, payload: bytes) -> None:
         (stop,) = wire.NUMBER.unpack(payload)
         self._tell_keeper(pair.ASKED_TO_PAUSE if stop else pair.ASKED_TO_GO_ON)
@@ -457,7 +465,7 @@ _ORDERS: dict[int, Callable[[Mover, int, bytes], None]] = {
     wire.WATCH: Mover._watch,
     wire.RESIZE: Mover._resize,
     wire.SIGNAL: Mover._signal,
-    wire.KILL: lambda mover, _, payload: mover._tell_keeper(pair.ASKED_TO_KILL, payload),
+    wire.KILL: Mover._kill,
     wire.LOOK: Mover._look,
     wire.SWEEP: Mover._sweep,
     wire.HOLD: Mover._hold,

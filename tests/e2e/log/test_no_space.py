@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from orchctl.errors import TimedOut
 from tests.golden.recorder import Recorder, pair_lines
 from tests.needs import needs
 from tests.world import DEADLINE_S, World, fresh_world, until
@@ -110,6 +111,23 @@ def test_the_end_of_a_session_fits_onto_the_fullest_disk(tiny: World) -> None:
     until(lambda: os.path.exists(f"{tiny.state}/sessions/{session}/ended.json"))
     states = [json.loads(line)["state"] for line in tiny.ok("events", "--type", "session.state").splitlines()]
     assert states == ["idle", "live", "closed"]
+
+
+def test_the_end_of_a_program_is_told_after_the_output_that_waits_for_room(tiny: World) -> None:
+    gate = f"{tiny.folder}/gate"
+    os.mkfifo(gate)
+    session = tiny.ok("spawn", "--", "sh", "-c", f"stty -opost; read go < {gate}; seq 1 2000; exit 4")
+    filler = _fill(tiny, 0)
+    with open(gate, "w", encoding="ascii") as file:
+        file.write("go\n")
+    until(lambda: b'"status"' in tiny.journal(session))  # it has ended, and its terminal has what it wrote
+    with tiny.client() as client:
+        with pytest.raises(TimedOut):
+            client.wait(session, timeout_s=4)
+        os.unlink(filler)
+        assert client.wait(session).exit_code == 4
+    wrote = subprocess.run(["seq", "1", "2000"], capture_output=True, check=True).stdout
+    assert tiny.log(session) == wrote
 
 
 def test_a_session_that_is_stalled_can_be_killed(tiny: World) -> None:
