@@ -13,7 +13,7 @@ import socket
 import sys
 
 from orchctl.pair import process, reaper
-from orchctl.pair.daemon_io import Door, bind, own_stdio, roll_log, say
+from orchctl.pair.daemon_io import LOCK, Door, bind, own_stdio, roll_log, say
 from orchctl.pair.tree import start_ticks
 from orchctl.pair.zygote import Zygote
 from orchctl.session import layout
@@ -155,7 +155,7 @@ def _remove_sockets(root: str) -> None:
 
 def _lock(root: str) -> int | None:
     """The lifetime lock, or None if a zygote or supervisor lives, and goes on living."""
-    path = f"{root}/supervisor.lock"
+    path = f"{root}/{LOCK}"
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     signal.signal(signal.SIGALRM, _give_up)
     signal.setitimer(signal.ITIMER_REAL, LOCK_WAIT_S)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import socket
 import time
 from dataclasses import dataclass
 
 LOG_LIMIT_BYTES = 5 << 20
+LOCK = "supervisor.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,23 @@ class Door:
     def fds(self) -> list[int]:
         """As they are handed on."""
         return [self.listener.fileno(), self.lock]
+
+    def is_locked(self, path: str) -> bool:
+        """Whether nobody else holds the lock that the path names; it is taken, should its file have been replaced."""
+        fd = -1
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if not os.path.samestat(os.fstat(fd), os.fstat(self.lock)):
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.dup2(fd, self.lock, inheritable=False)
+        except BlockingIOError:
+            return False
+        except OSError:  # the directory is gone, or no descriptor is left: the supervisor sees to it
+            pass
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        return True
 
     def close(self) -> None:
         """Others may still hold both."""

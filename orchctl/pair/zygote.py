@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 from orchctl.log import journal
 from orchctl.pair import degraded, lifecycle, reaper
 from orchctl.pair.connections import received
-from orchctl.pair.daemon_io import Door, bind_fresh, own_stdio, say
+from orchctl.pair.daemon_io import LOCK, Door, bind_fresh, own_stdio, say
 from orchctl.pair.shared import BACKLOG
 from orchctl.session import layout
 
@@ -166,6 +166,11 @@ class Zygote:
         """Whether there is one; it is tried again later where the machine has no process or descriptor to give."""
         assert self._door is not None
         self._start_at = None
+        if self._trial is None and not self._door.is_locked(f"{self._root}/{LOCK}"):
+            say("another supervisor has the directory by now")
+            self._door.close()
+            self._door = None
+            return False
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:

@@ -10,6 +10,7 @@ import signal
 import socket
 import stat
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +98,19 @@ def test_beside_a_supervisor_without_lock_and_socket_none_is_started(world: Worl
         os.kill(supervisor, signal.SIGCONT)
     assert world.ok("list", "-q") == session
     assert processes.supervisors(world) == [supervisor]
+
+
+def test_a_zygote_starts_no_supervisor_where_another_has_the_lock(world: World) -> None:
+    session, supervisor = world.ok("spawn", "sleep", "1000"), world.supervisor()
+    path, log = f"{world.state}/supervisor.lock", Path(f"{world.state}/supervisor.log")
+    with open(f"{path}.new", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.kill(supervisor, signal.SIGSTOP)  # so that it does not look for its lock
+        os.rename(f"{path}.new", path)
+        os.kill(supervisor, signal.SIGKILL)
+        until(lambda: b"another supervisor has the directory by now" in log.read_bytes(), deadline_s=20)
+        assert processes.supervisors(world) == []
+    assert world.ok("list", "-q") == session
 
 
 @needs("root")  # to see which sockets the zygote holds
