@@ -104,6 +104,7 @@ class Prompt:
         # where the last prompt with an empty line was made, and how many lines had been typed by then
         self._empty_at: tuple[int, int] | None = None
         self.last_end = 0  # where the output of the last command ended
+        self._name = session.spec.name or session.spec.id
         self._cut_short = False  # its start was interrupted: its marks may be missing, and the kernel's word is enough
         self._playing = Playing(
             session.pair, at_prompt=shell.asks_at_prompt, attended_from=session.leases.answered_from
@@ -293,7 +294,7 @@ class Prompt:
         if own and empty and last is not None:
             self._empty_at = (last.end, seen.get("lines", 0))
         unseen = own and last is None and self._left_alone(seen)
-        reason = _reason(seen, own=own, touched=last is not None and not empty)
+        reason = _reason(seen, self._name, own=own, touched=last is not None and not empty)
         return Place(
             ready=own and empty,
             reason=reason,
@@ -371,11 +372,14 @@ def _at_rest(seen: dict[str, Any]) -> bool:
     return bool(seen["front"] == seen["child"]) and newline_mapping(seen) == "mapped"
 
 
-def _reason(seen: dict[str, Any], *, own: bool, touched: bool) -> str:
+def _reason(seen: dict[str, Any], name: str, *, own: bool, touched: bool) -> str:
     if not own:
         return f"{seen['name'] or 'another program'} is in front, not the shell; nothing was typed"
     if touched and seen["reading"]:
-        return "something is typed at the prompt already; nothing was added to it"
+        keys = "--key C-u --key Enter" if seen["local"] & termios.ICANON else "--key C-c"  # no editor gives up its line
+        return (
+            f"something is typed at the prompt already; nothing was added to it. Clear it: orchctl send {name} {keys}"
+        )
     return "the shell is not at its prompt; nothing was typed"
 
 

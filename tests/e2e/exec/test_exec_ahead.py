@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 
 import pytest
 
 from orchctl import Client, OrchctlError, SessionHandle
-from tests.conformance.kinds import KINDS, Kind
+from tests.conformance.kinds import DASH, KINDS, Kind
 from tests.needs import marks
 from tests.rawclient import children_of, parent_of
 from tests.world import World, until
@@ -91,6 +92,28 @@ def _mover(world: World, session: str) -> int:
     program = int(world.json("info", session)["pid"])
     beside = [pid for pid in children_of(parent_of(program)) if pid != program]
     return beside[0] if beside else 0
+
+
+@EACH
+@pytest.mark.parametrize("first", ["nothing", "an interrupt"])
+def test_a_refusal_names_the_keys_that_clear_the_line(world: World, kind: Kind, first: str) -> None:
+    """In a shell without a line editor an interrupt leaves the line as it is, and brings a new prompt."""
+    with world.client() as client:
+        shell = _spawn(world, client, kind)
+        assert shell.exec("true").exit_code == 0
+        shell.wait_for("prompt", timeout_s=60)
+        client.send(shell.id, b"touch ran; ")
+        shell.wait_for("quiet", quiet_s=0.3, timeout_s=60)
+        if first == "an interrupt":
+            client.interrupt(shell.id)
+            shell.wait_for("quiet", quiet_s=0.3, timeout_s=60)
+        if first == "nothing" or kind is DASH:
+            with pytest.raises(OrchctlError) as refused:
+                shell.exec("echo never")
+            words = shlex.split(refused.value.message.partition("Clear it: ")[2])
+            assert words[:3] == ["orchctl", "send", shell.id]
+            world.ok(*words[1:])
+        assert shell.exec("echo clear; ls", wait_prompt_s=30).output == b"clear\n"
 
 
 @EACH
