@@ -47,7 +47,8 @@ class Order:
 
     `complete`: the shell takes the text as it is, so that a line after it is a new command. `flags` are
     the shell's option letters at its prompt, where it can tell them; `status` the one that the text is to find,
-    None if nobody knows it, `pipestatus` those of the parts of a pipe, and `last_word` what `$_` is.
+    None if nobody knows it, `pipestatus` those of the parts of a pipe, and `last_word` what `$_` is; `at_prompt`: the
+    shell has all of this at its prompt already.
     """
 
     nonce: str
@@ -63,6 +64,7 @@ class Order:
     status: int | None = None
     pipestatus: tuple[int, ...] = ()
     last_word: str = ""
+    at_prompt: bool = False
 
     @property
     def path(self) -> str:

@@ -1,10 +1,11 @@
 """One command in a live shell, followed by its marks. Pure: pieces of output in, the end out.
 
 P;k;status   a prompt is about to be shown, the k-th; some shells add their option letters, the status of the last
-             command if it came to its end, and its id, because it may not have been able to say so itself
-             and last the statuses of a pipe's parts
+             command if it came to its end, and its id, because it may not have been able to say so itself;
+             the statuses of a pipe's parts, and the length and the letters of the last word.
+             `=` for the status of the last command: it is the one that the prompt tells
 B;id;…       our line was run; so says C where there is no B
-C;id         the next byte is the command's
+C;id         the next byte is the command's; with `=` behind it the end is told by the prompt alone, and D by others
 D;id;status  the byte before was its last; some add the length and the letters of its last word, and statuses
 A;id         what follows is the prompt's, unless D comes yet; without an id it has a number, as P does
 
@@ -88,6 +89,8 @@ _STEPS = (Step.INTERRUPT, Step.TERMINATE, Step.KILL, Step.GIVE_UP)
 
 
 INTERRUPTED = 130
+BY_PROMPT = "="
+OWN_STATUS = "="  # what a prompt says that sees the status of the command itself: no line of ours came after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,7 @@ class Execution:
         self.prompt_at: int | None = None  # the start of the first A
         self.dropped_at: int | None = None  # the start of the prompt that says so
         self.dropped = False  # a prompt came, and our line had not been run
+        self._by_prompt = False  # no end of its own will come
         self.unheard = False  # it had been run, but could make no marks
 
     def take(self, mark: Mark) -> End | None:
@@ -131,10 +135,11 @@ class Execution:
             self.began_at = mark.end
         elif mark.kind == "C" and own and self.output_at is None:
             self.output_at = mark.end
+            self._by_prompt = "".join(mark.args[1:2]).startswith(BY_PROMPT)
             self.began_at = mark.end if self.began_at is None else self.began_at
         elif mark.kind == "A" and (own or self._is_next(mark)) and self.began_at is not None:
             self.prompt_at = mark.start if self.prompt_at is None else self.prompt_at
-        elif mark.kind == "D" and own and self.began_at is not None:
+        elif mark.kind == "D" and own and self.began_at is not None and not self._by_prompt:
             return self._end(_number(mark, 1), "marks", mark.start, statuses(mark))
         elif mark.kind == "P" and _number(mark, 0) > self._prompts:
             if self.began_at is None:
@@ -144,8 +149,10 @@ class Execution:
                 self.dropped = not self.unheard
             elif mark.args[3:4] not in ((), ("",)) and (told or not mark.args[4:5]):
                 return self._end(_number(mark, 3), "marks", mark.start - self._lead_bytes)
-            else:  # it never came to its own end, so it was cancelled: 0 is no answer then
+            else:  # it never came to its own end, so it was cancelled: 0 is no answer then, unless the prompt says so
                 drawn_at = mark.start - self._lead_bytes if self.prompt_at is None else self.prompt_at
+                if mark.args[3:4] == (OWN_STATUS,) and self.output_at is not None:
+                    return self._end(_number(mark, 1), "prompt", drawn_at, statuses(mark))
                 return self._end(_number(mark, 1) or INTERRUPTED, "prompt", drawn_at)
         return None
 

@@ -17,11 +17,12 @@ MOST_STATUSES = 12
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What the next text is to find; `status` is None if nobody knows it."""
+    """What the next text is to find; `status` is None if nobody knows it. `at_prompt`: the shell has it there."""
 
     status: int | None = None
     pipestatus: tuple[int, ...] = ()
     last_word: str = ""
+    at_prompt: bool = False
 
 
 def statuses(mark: Mark) -> tuple[int, ...] | None:
@@ -42,10 +43,15 @@ def at_prompt(marks: Sequence[Mark]) -> Aftermath:
     if end is not None and marks[end].args[1:2] == (status,):
         since = {mark.args[:1] for mark in marks[end:] if mark.kind == "P"}
         if len(since) == 1:  # nothing was run at a prompt in between
-            length, word = (*marks[end].args[2:4], "", "")[:2]
-            whole = length.isdecimal() and int(length) == len(word)
-            return Aftermath(int(status), statuses(marks[end]) or (), word if whole else "")
-    return Aftermath(int(status), statuses(prompt) or ())
+            word = _word(marks[end].args[2:4]) or _word(prompt.args[6:8])
+            return Aftermath(int(status), statuses(marks[end]) or (), word)
+    return Aftermath(int(status), statuses(prompt) or (), _word(prompt.args[6:8]), at_prompt=True)
+
+
+def _word(told: Sequence[str]) -> str:
+    """The last word, if all of it is told: its length, and what of it a mark can tell."""
+    length, word = (*told, "", "")[:2]
+    return word if length.isdecimal() and int(length) == len(word) else ""
 
 
 LIMIT_BYTES = 200

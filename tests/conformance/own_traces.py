@@ -70,30 +70,172 @@ ZSH = (
     Case("a return keeps its status", (Step("return 126", 126), Step("echo $?", output=b"126\n"))),
 )
 _NO_JOB = rb"orchctl: %\d+ is no job of this shell: see jobs; nothing was run\n"
-# zsh numbers the sourcing of a text as a job, and to end that job would end the shell
+# the numbers of jobs are those that a person's line would get
 ZSH_JOBS = (
+    Case(
+        "the first job of a text is number 1",
+        (
+            Step("sleep 60 &", match=rb"\[1\] \d+\n"),
+            Step("jobs %1 >/dev/null && echo 1; kill -9 %1; wait %1", (127, 137), match=rb"1\n(\[1\][^\n]*\n)?"),
+            Step("sleep 60 & sleep 60 &", match=rb"\[1\] \d+\n\[2\] \d+\n"),
+            Step("kill -9 %2 %1; wait", output=None),
+        ),
+    ),
+    Case(
+        "the jobs of a text of several lines",
+        (
+            Step("sleep 60 &\nsleep 60 &\nkill -9 %1\nwait %1", (127, 137), match=rb"(?s)\[1\] \d+\n\[2\] \d+\n.*"),
+            Step("kill -9 %2", output=None),
+        ),
+    ),
     Case(
         "a number that is no job does not end the shell",
         (
-            Step("sleep 60 &", match=rb"\[\d+\] \d+\n"),
-            Step("kill -9 %1", 125, match=_NO_JOB),
-            Step("echo $? $#jobstates; kill -9 $!", output=b"125 1\n"),
+            Step("kill -9 %1", 1, b"kill: %1: no such job\n"),
+            Step("%1", 127, b"fg: %1: no such job\n"),
+            Step("echo $? $#jobstates; printf 'a|%3d\\n;kill %%1\\n' 7", output=b"127 0\na|  7\n;kill %1\n"),
+        ),
+    ),
+    # there it is sourced, which has a number too, and to end that job would end the shell
+    Case(
+        "a number that is no job in a directory of its own",
+        (
+            Step("kill -9 %1", 125, match=_NO_JOB, cwd="/usr"),
+            Step("touch made; wait '%2' || fg %3", 125, match=_NO_JOB, env=(("K", "v"),)),
+            Step("x=a%1; echo ${x%%1} $((7 %2)) 'kill %1'; ls", output=b"a% 1 kill %1\n", env=(("K", "v"),)),
+        ),
+    ),
+)
+# messages, traces and names as if the text had been typed
+ZSH_TYPED = (
+    Case(
+        "the statuses of a pipe are there for a text of several lines, and after it",
+        (
+            Step("false | true | (exit 3)", 3),
+            Step("echo $? $pipestatus\nfalse | (exit 4)", 4, b"3 1 0 3\n"),
+            Step("echo $? $pipestatus", output=b"4 1 4\n"),
         ),
     ),
     Case(
-        "a number alone and a number in a list are no jobs",
+        "what stops a text of several lines is a failure like any other",
         (
-            Step("%1", 125, match=_NO_JOB),
-            Step("touch made; wait '%2' || fg %3", 125, match=_NO_JOB),
-            Step("printf 'a|%3d\\n;kill %%1\\n' 7", output=b"a|  7\n;kill %1\n"),
-            Step("x=a%1; echo ${x%%1} $((7 %2)) 'kill %1'; ls", output=b"a% 1 kill %1\n"),
+            Step("true\necho /nonexist*", 1, match=rb"[^\n]*:2: no matches found: /nonexist\*\n"),
+            Step("true\necho $((1/0))", 1, match=rb"[^\n]*:2: division by zero\n"),
+            Step("echo $?", output=b"1\n"),
         ),
     ),
     Case(
-        "a job is ended by the number that it was told with",
+        "a message names the shell and no file",
         (
-            Step("sleep 60 &", output=None),
-            Step("kill %4; wait %4", 143, None),
+            Step("nosuch", 127, b"zsh: command not found: nosuch\n"),
+            Step("true"),
+            Step(": ${nope?gone}", 1, b"zsh: nope: gone\n"),
+            Step("cd /nonexist; echo $?", 0, b"cd: no such file or directory: /nonexist\n1\n"),
+        ),
+    ),
+    Case(
+        "a message of what does not parse names the shell and no file",
+        (
+            Step("echo a; )", 1, b"zsh: parse error near `)'\n"),
+            Step("echo 'a", 1, b"zsh: unmatched '\n"),
+            Step("echo $?", output=b"1\n"),
+        ),
+    ),
+    Case(
+        "the line of what does not end",
+        (
+            Step("echo a\necho 'b", 1, match=rb"a\n[^\n]*:2: unmatched '\n"),
+            Step("echo a\n\necho $((1 + ", 1, match=rb"a\n[^\n]*:3: [^\n]*\n"),
+            Step("echo a\nnosuch\n", 127, match=rb"a\n[^\n]*:2: command not found: nosuch\n"),
+        ),
+    ),
+    Case(
+        "no text is in the history",
+        (
+            Step("HISTSIZE=50; : secret"),
+            Step("set -e; : secret\n: more"),
+            Step(": secret"),
+            Step("fc -l 1 | grep -c -e 'secre[t]' -e 'x697[3]' || :", 0, b"0\n"),
+        ),
+    ),
+    Case(
+        "nothing is there but the hook",
+        (
+            Step("typeset + | grep -c __oc; functions + | grep -c __oc", 0, b"0\n5\n"),
+            Step("print $#preexec_functions $#zshaddhistory_functions $#precmd_functions", 0, b"0 1 2\n"),
+        ),
+    ),
+    Case(
+        "nothing stays but the hook after a directory, a variable and several lines",
+        (
+            Step("true", cwd="/usr", env=(("K", "v"),)),
+            Step("true\n(exit 3)", 3),
+            Step("echo $?; typeset + | grep -c __oc; functions + | grep -c __oc", 0, b"3\n0\n5\n"),
+        ),
+    ),
+    Case(
+        "what lines have and files have not is off, and on again",
+        (
+            Step("setopt correct correct_all bang_hist; ehco '!!' 2>/dev/null", 127),
+            Step("ehco a!b 2>/dev/null; echo a!b !! # no comment", 0, b"a!b !!\n"),
+            Step("print $options[correct] $options[correct_all] $options[bang_hist] $histchars", 0, b"on on on !^#\n"),
+            Step("print $options[interactive_comments]", 0, b"off\n"),
+        ),
+    ),
+    Case(
+        "a trace of one line is that of a typed one",
+        (
+            Step("set -x"),
+            Step("echo hi", 0, match=rb"\+zsh:\d+> echo hi\nhi\n"),
+            Step("set +x", 0, match=rb"\+zsh:\d+> set \+x\n"),
+        ),
+    ),
+    Case(
+        "a DEBUG trap runs for the commands of a text alone",
+        (
+            Step("trap 'echo step' DEBUG"),
+            Step("echo hi", 0, b"step\nhi\n"),
+            Step("test a = b", 1, b"step\n"),
+            Step("trap - DEBUG", 0, b"step\n"),
+        ),
+    ),
+    Case(
+        "a shell with few open files goes on",
+        (
+            Step("ulimit -S -n 6; echo ok; sh -c 'exit 3'", 3, b"ok\n"),
+            Step("echo more; sh -c 'exit 4'", 4, b"more\n"),
+        ),
+        after=(),
+    ),
+    Case(
+        "a hook of the user's that prints, and no mark for lines without an end",
+        (
+            Step("unsetopt prompt_sp; precmd() { echo PRE; }", output=None),
+            Step("printf x; (exit 3)", 3, b"x"),
+            Step("unset -f precmd; precmd_functions+=(mine); mine() { echo MINE; }", output=b""),
+            Step("printf x; (exit 4)", 4, b"x"),
+        ),
+    ),
+    Case(
+        "an alias that opens a quote",
+        (Step("alias oq='echo \"'"), Step("oq a", 1, match=rb"[^\n]*\n"), Step("echo $?", output=b"1\n")),
+    ),
+    Case(
+        "no line editor",
+        (
+            Step("unsetopt zle"),
+            Step("echo a!b; (exit 3)", 3, b"a!b\n"),
+            Step("echo $? $pipestatus; setopt zle", 0, b"3 3\n"),
+            Step("sleep 60 &", 0, match=rb"\[1\] \d+\n"),
+            Step("kill -9 %1", output=None),
+        ),
+    ),
+    Case(
+        "a widget of the user's at the end of a line",
+        (
+            Step("mine() { typeset -g ran=$(( ${ran-0} + 1 )); }\nzle -N zle-line-finish mine"),
+            Step("sleep 60 &", 0, match=rb"\[1\] \d+\n"),
+            Step("echo $ran; kill -9 %1", 0, b"2\n"),
         ),
     ),
 )

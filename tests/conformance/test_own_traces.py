@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.case import Case
 from tests.conformance.kinds import BASH, BOURNE, BUSYBOX, DASH, FISH, KSH93, MKSH, ZSH, Kind
-from tests.conformance.own_traces import ALLEXPORT, LAST_WORD, LAST_WORDS, SHADOWED, ZSH_JOBS
+from tests.conformance.own_traces import ALLEXPORT, LAST_WORD, LAST_WORDS, SHADOWED, ZSH_JOBS, ZSH_TYPED
 from tests.conformance.own_traces import FISH as FISH_CASES
 from tests.conformance.own_traces import ZSH as ZSH_CASES
 from tests.conformance.runner import run
@@ -28,7 +28,7 @@ ROWS = (
     *((kind, case) for case in CASES for kind in ALWAYS.get(case.name, ())),
     *((kind, case) for kind in (BASH, ZSH, DASH, BUSYBOX, MKSH) for case in LAST_WORD),
     *((kind, case) for kind in (ZSH, DASH, BUSYBOX, MKSH) for case in LAST_WORDS),
-    *((ZSH, case) for case in (*ZSH_CASES, *ZSH_JOBS)),
+    *((ZSH, case) for case in (*ZSH_CASES, *ZSH_JOBS, *ZSH_TYPED)),
     *((FISH, case) for case in FISH_CASES),
     *((kind, case) for kind in (BASH, *BOURNE) for case in ALLEXPORT),
     *((kind, case) for kind in (ZSH, DASH, BUSYBOX, KSH93) for case in SHADOWED),

@@ -270,7 +270,7 @@ def _may_be_by_hand(running: Running, told: End) -> bool:
 
 def _pipestatus(running: Running, end: End) -> tuple[int, ...] | None:
     """Of a command that was cut off only its prompt can tell; of a pipe it cannot, because it sees our own line."""
-    if end.completion != "prompt" or "|" in running.command.text:
+    if end.completion != "prompt" or end.pipestatus is not None or "|" in running.command.text:
         return end.pipestatus
     return running.prompt_statuses if running.prompt_statuses == (end.exit_code,) else None
 

@@ -316,6 +316,7 @@ class Commands:
             status=at.aftermath.status,
             pipestatus=at.aftermath.pipestatus,
             last_word=at.aftermath.last_word,
+            at_prompt=at.aftermath.at_prompt,
         )
         files = self._shell.one_command(order)
         if asked.stdin == "spool":
