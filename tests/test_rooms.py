@@ -22,7 +22,6 @@ SMALL = {  # each with the reason why it stands alone
     "orchctl.keeper.__main__": "a name that older processes start",
     "orchctl.store.__main__": "a name that older processes start",
     "orchctl.store.workers.__main__": "a name that older processes start",
-    "orchctl.backends.bridge": "for supervisors of older versions",
     "orchctl.pair.__main__": "a program",
     "orchctl.supervisor.__main__": "a program, which loads the rest with the collector off",
     "orchctl.supervisor.app": "what all handlers work on; it would close circles anywhere else",

@@ -25,12 +25,12 @@ from typing import Any
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session import happenings
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Checkpoint,
     Closed,
     Delivered,
-    Happening,
     NeedsInput,
     NotOpened,
     Opened,
@@ -135,11 +135,11 @@ class Conversation:
         if not self.busy and not self.pending:
             self.quiet_at = self.at
 
-    def is_at_work(self, one: Happening) -> bool:
+    def is_at_work(self, one: AgentEvent) -> bool:
         """Whether it tells that a turn was still open when it was said."""
         return isinstance(one, Text | Reasoning | Tool | NeedsInput | TurnStarted | TurnEnded)
 
-    def _happen(self, one: Happening, record: Record) -> None:
+    def _happen(self, one: AgentEvent, record: Record) -> None:
         self.missed = self.missed and not self.is_at_work(one)
         if isinstance(one, Opened):
             self.opened, self.native, self.trouble = True, dict(one.native), None
@@ -156,7 +156,7 @@ class Conversation:
         else:
             self._turn(one, record)
 
-    def _turn(self, one: Happening, record: Record) -> None:
+    def _turn(self, one: AgentEvent, record: Record) -> None:
         if isinstance(one, TurnStarted):
             self.turn_open = True
             self.model = one.model or self.model

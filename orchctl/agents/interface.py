@@ -2,22 +2,22 @@
 
 The supervisor holds the server's process, its raw log, the sessions' journals and transcripts, prompts and their
 delivery, permissions and time. A backend turns what is asked into what its server understands, and what its server
-says into happenings (`session/happening.py`). Two files make one: `translate.py`, which is pure, and the server's own.
+says into events (`session/events.py`). Two files make one: `translate.py`, which is pure, and the server's own.
 
-The rules that make a turn survive a killed supervisor, and every happening be told once:
+The rules that make a turn survive a killed supervisor, and every event be told once:
 
 1. Everything the server says is on disk before `Server.hear` gets it: lines of its stdout are read from its mover's
    log; what a backend fetches itself (HTTP, server-sent events) it hands to `Host.keep_raw`, and then hears it like
    a line.
 2. A new supervisor makes a new `Server`, tells it with `Server.know` which sessions are open on it, and has it `hear`
    everything again from a point at which none of them had a turn open. Happenings that are on record already are
-   dropped by the host, by the place of their line in the raw log; so the same lines must give the same happenings, in
+   dropped by the host, by the place of their line in the raw log; so the same lines must give the same events, in
    `hear` and nowhere else. No clock, no random number, nothing that only memory knows: an answer is told from another
    by its id, which is chosen so that it tells by itself what it answers (`json_rpc.Peer`). A replay may begin in the
    middle of an old turn, so a translator must take parts whose beginning it has not seen, and be quiet again at the
    end of a turn.
 3. While `Host.replaying`, nothing is asked of the server. What `hear` itself writes (a refusal of a request that
-   nobody knows) is written before the happening about it is emitted: then it is written at least once, and
+   nobody knows) is written before the event about it is emitted: then it is written at least once, and
    `Host.write` drops what was.
 4. A prompt is journalled before `Server.send` gets it, and never sent again by itself. What a restarted host does say
    again, after the replay: `reply` to a request whose reply was on record and that is still open, `interrupt` where
@@ -32,7 +32,7 @@ from typing import Protocol
 
 from orchctl.lazy_dataclass import dataclass
 from orchctl.session.agent import Permission, Profile
-from orchctl.session.happening import Happening
+from orchctl.session.events import AgentEvent
 
 __all__ = ["Harness", "Host", "Launch", "Opening", "Permission", "Profile", "Prompt", "Reply", "Server"]
 
@@ -92,7 +92,7 @@ class Host(Protocol):
     def ready(self, version: str | None) -> None:
         """The server has said hello; sessions can be opened. `version` as it says: untested ones are warned about."""
 
-    def emit(self, session: str, *happenings: Happening) -> None:
+    def emit(self, session: str, *events: AgentEvent) -> None:
         """Tell what a line means for a session. All that one line means, for each session, in one call."""
 
     def write(self, line: bytes, session: str | None = None) -> None:
@@ -112,7 +112,7 @@ class Host(Protocol):
 
 
 class Server(Protocol):
-    """One server process, and all conversations on it. No call waits; answers come by `hear`, as happenings.
+    """One server process, and all conversations on it. No call waits; answers come by `hear`, as events.
 
     Calls for a session come one at a time: no `send` before `Opened`, no second one before `TurnEnded`, `Refused`
     or a break. When the process ends, the object is dropped; the host ends open turns and withdraws requests itself.

@@ -16,9 +16,9 @@ from orchctl.log.reader import OutputLog
 from orchctl.log.time_index import Clockwork
 from orchctl.log.writer import SegmentWriter
 from orchctl.session import layout
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
-    Happening,
     NeedsInput,
     NotOpened,
     Phase,
@@ -37,10 +37,10 @@ TITLE = 200
 
 @dataclass(slots=True)
 class Taken:
-    """What happenings come to."""
+    """What events come to."""
 
     text: str = ""
-    journal: list[Happening] = field(default_factory=list)
+    journal: list[AgentEvent] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -51,10 +51,10 @@ class Uptake:
     part: str = ""  # the message that is being told
     _piece: Reasoning | Tool | None = None
 
-    def take(self, happenings: Iterable[Happening]) -> Taken:
+    def take(self, events: Iterable[AgentEvent]) -> Taken:
         """In order."""
         taken = Taken()
-        for one in happenings:
+        for one in events:
             if not self._gathers(one, taken):
                 self._flush(taken)
                 taken.text += self._render(one)
@@ -64,7 +64,7 @@ class Uptake:
             self._flush(taken)
         return taken
 
-    def flush(self) -> list[Happening]:
+    def flush(self) -> list[AgentEvent]:
         """What was gathered so far; before anything is recorded that nobody heard."""
         taken = Taken()
         self._flush(taken)
@@ -80,7 +80,7 @@ class Uptake:
         self.fresh = fresh
         return self._line(f"[… {lost_bytes} bytes of what the agent's server said are lost …]\n")
 
-    def _gathers(self, one: Happening, taken: Taken) -> bool:
+    def _gathers(self, one: AgentEvent, taken: Taken) -> bool:
         """Whether it is a piece that waits for more."""
         before = self._piece
         if isinstance(one, Reasoning):
@@ -112,7 +112,7 @@ class Uptake:
             taken.journal.append(self._piece)
             self._piece = None
 
-    def _render(self, one: Happening) -> str:
+    def _render(self, one: AgentEvent) -> str:
         if isinstance(one, Text):
             front = "" if one.part == self.part or self.fresh else "\n"
             self.part = one.part
@@ -130,7 +130,7 @@ class Uptake:
         return front + lines
 
 
-def _line(one: Happening) -> str | None:
+def _line(one: AgentEvent) -> str | None:
     """What the transcript says of it."""
     if isinstance(one, Tool):
         return _tool_line(one)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from orchctl.session.agent import Usage
-from orchctl.session.happening import Choice, Need, Phase, TurnEnd
+from orchctl.session.events import Choice, Need, Phase, TurnEnd
 
 shape = dataclass(frozen=True, slots=True, kw_only=True)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from orchctl.errors import PeerBroke
 from orchctl.plain import from_plain, to_plain
-from orchctl.session import happening as known
-from orchctl.session.happening import Happening
+from orchctl.session import events as known
+from orchctl.session.events import AgentEvent
 
 Record = dict[str, Any]
 TEXT_LIMIT = 1 << 14  # characters of a tool's output in a journal; the raw log has all of it
@@ -31,7 +31,7 @@ _KINDS: dict[str, type[Any]] = {
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-def encode(happening: Happening) -> Record:
+def encode(happening: AgentEvent) -> Record:
     """One of them; what is long is cut in the middle."""
     record: Record = {"happening": _NAMES[type(happening)], **to_plain(happening)}
     for name in ("output", "text", "message"):
@@ -40,13 +40,13 @@ def encode(happening: Happening) -> Record:
     return record
 
 
-def decode(record: Record) -> Happening | None:
+def decode(record: Record) -> AgentEvent | None:
     """The same back; None for one that a later version wrote."""
     kind = _KINDS.get(str(record.get("happening")))
     if kind is None:
         return None
     try:
-        found: Happening = from_plain(kind, record)
+        found: AgentEvent = from_plain(kind, record)
     except PeerBroke:
         return None
     return found

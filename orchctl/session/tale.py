@@ -6,10 +6,10 @@ from typing import Any
 
 from orchctl.plain import to_plain
 from orchctl.session import happenings
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Checkpoint,
-    Happening,
     NeedsInput,
     NotOpened,
     Opened,
@@ -101,7 +101,7 @@ def of_conversation(record: Record) -> list[Record]:
     return [{**event, "time": record.get("time")} for event in found]
 
 
-def _event(one: Happening) -> Record | None:  # noqa: PLR0911 - one line for each type
+def _event(one: AgentEvent) -> Record | None:  # noqa: PLR0911 - one line for each type
     if isinstance(one, Reasoning):
         return {"type": "reasoning", "text": _short(one.text)}
     if isinstance(one, Tool):
@@ -117,7 +117,7 @@ def _event(one: Happening) -> Record | None:  # noqa: PLR0911 - one line for eac
     return _other(one)
 
 
-def _other(one: Happening) -> Record | None:
+def _other(one: AgentEvent) -> Record | None:
     if isinstance(one, Opened | Checkpoint):
         return {"type": "checkpoint", "native": dict(one.native)}
     if isinstance(one, Trouble):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchctl.session.happening import Happening
+from orchctl.session.events import AgentEvent
 
 
 class Listening:
@@ -14,7 +14,7 @@ class Listening:
     def __init__(self) -> None:
         self.replaying = False
         self.versions: list[str | None] = []
-        self.told: list[tuple[str, Happening]] = []
+        self.told: list[tuple[str, AgentEvent]] = []
         self.written: list[dict[str, Any]] = []
         self.whys: list[str] = []
 
@@ -22,7 +22,7 @@ class Listening:
         """The server has said hello."""
         self.versions.append(version)
 
-    def emit(self, session: str, *happenings: Happening) -> None:
+    def emit(self, session: str, *happenings: AgentEvent) -> None:
         """Something has happened."""
         self.told += [(session, one) for one in happenings]
 
@@ -47,6 +47,6 @@ class Listening:
         taken, self.written = self.written, []
         return taken
 
-    def of(self, *kinds: type[Happening]) -> list[Happening]:
+    def of(self, *kinds: type[AgentEvent]) -> list[AgentEvent]:
         """All of these kinds."""
         return [one for _, one in self.told if isinstance(one, kinds)]

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from orchctl.agents.conversation import Conversation
 from orchctl.agents.transcript import GATHERED, Uptake
 from orchctl.session import happenings
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Checkpoint,
     Choice,
     Closed,
     Delivered,
-    Happening,
     Need,
     NeedsInput,
     NotOpened,
@@ -36,7 +36,7 @@ from orchctl.session.happening import (
 from orchctl.session.tale import of_conversation
 
 ASKS = NeedsInput(request="r", need=Need.PERMISSION, title="May I?", choices=(Choice(id="y", label="Yes"),))
-ALL: list[Happening] = [
+ALL: list[AgentEvent] = [
     Text(text="hello"),
     Reasoning(text="hm"),
     Tool(id="t", phase=Phase.STARTED, name="command", title="ls", input={"a": [1, {"b": None}]}),
@@ -55,7 +55,7 @@ ALL: list[Happening] = [
 ]
 
 
-def _record(kind: str, *said: Happening, at: int = 0, text: int = 0, **fields: Any) -> dict[str, Any]:
+def _record(kind: str, *said: AgentEvent, at: int = 0, text: int = 0, **fields: Any) -> dict[str, Any]:
     happened = [happenings.encode(one) for one in said]
     return {"type": kind, "time": 1.0, "at": at, "text": text, "happened": happened, **fields}
 
@@ -68,7 +68,7 @@ def _folded(*records: dict[str, Any]) -> Conversation:
 
 
 def test_every_happening_comes_back_from_its_journal() -> None:
-    assert {type(one) for one in ALL} == set(Happening.__args__)
+    assert {type(one) for one in ALL} == set(AgentEvent.__args__)
     assert [happenings.decode(happenings.encode(one)) for one in ALL] == ALL
     assert happenings.decode({"happening": "from the future"}) is None
     assert happenings.decode({"happening": "tool"}) is None
@@ -198,7 +198,7 @@ def test_many_pieces_become_a_record_of_their_own() -> None:
 
 
 @given(st.lists(st.sampled_from(ALL), max_size=12), st.integers(0, 12))
-def test_the_transcript_goes_on_after_a_record_as_if_nothing_had_been(said: list[Happening], cut: int) -> None:
+def test_the_transcript_goes_on_after_a_record_as_if_nothing_had_been(said: list[AgentEvent], cut: int) -> None:
     whole, journalled = Uptake(), ""
     first = [whole.take([one]) for one in said[:cut]]
     journalled = "".join(one.text for one in first)

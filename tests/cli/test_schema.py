@@ -38,7 +38,7 @@ RULES = {
     "Owner",
 }
 RULES |= {"Run", "Anchor", "Sight"}  # what decisions are made from; never printed
-HAPPENINGS = "orchctl.session.happening"  # printed as events, which have shapes of their own
+HAPPENINGS = "orchctl.session.events"  # printed as events, which have shapes of their own
 STREAMS = {"tail", "events", "search", "audit", "supervisor logs"}
 
 

@@ -13,7 +13,7 @@ from orchctl.agents.acp.translate import message_of
 from orchctl.agents.interface import Host, Opening
 from orchctl.agents.jsonrpc import Answer, Name, Peer
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.happening import Happening, NotOpened, Opened, Trouble
+from orchctl.session.events import AgentEvent, NotOpened, Opened, Trouble
 
 Record = dict[str, Any]
 ASKING = "default"  # agents that have modes call the one in which a human is asked by this name
@@ -145,7 +145,7 @@ class Openings:
             more = json.dumps({"ours": "can" in opening.native})
             self._peer.ask(Name(what="unable", session=opening.session, more=more), MARK)
 
-    def hear(self, name: Name, answer: Answer) -> list[Happening]:
+    def hear(self, name: Name, answer: Answer) -> list[AgentEvent]:
         """An answer to one of the steps."""
         if name.what == "unfit":
             return [NotOpened(code="unfit", message=self.unfit or "this agent cannot be used")]
@@ -168,7 +168,7 @@ class Openings:
         params |= {"sessionId": more["sessionId"]} if "sessionId" in more else {}
         self._peer.ask(Name(what="open", session=opening.session, more=json.dumps(left)), method, params)
 
-    def _opened(self, session: str, answer: Answer, left: Record) -> list[Happening]:
+    def _opened(self, session: str, answer: Answer, left: Record) -> list[AgentEvent]:
         resumed = "sessionId" in left
         if answer.code == AUTH_REQUIRED:
             return [NotOpened(code="auth", message=f"log in with the agent's own command first: {message_of(answer)}")]
@@ -186,7 +186,7 @@ class Openings:
         then = {"native": native, "can": left["can"], "model": model, "lost": bool(left.get("lost"))}
         return self._settle(session, {**then, "steps": [[step.method, step.params] for step in steps]})
 
-    def _settle(self, session: str, left: Record) -> list[Happening]:
+    def _settle(self, session: str, left: Record) -> list[AgentEvent]:
         """One setting after another; then it is open."""
         if not left["steps"]:
             self._bind(session, left["native"])
@@ -198,12 +198,12 @@ class Openings:
             self._peer.ask(Name(what="settle", session=session, more=more), method, params)
         return []
 
-    def _settled(self, session: str, answer: Answer, left: Record) -> list[Happening]:
+    def _settled(self, session: str, answer: Answer, left: Record) -> list[AgentEvent]:
         if answer.code is not None:
             return [NotOpened(code="not-offered", message=f"the agent does not take a setting: {message_of(answer)}")]
         return self._settle(session, left)
 
-    def _not_resumed(self, session: str, why: str, *, ours: bool) -> list[Happening]:
+    def _not_resumed(self, session: str, why: str, *, ours: bool) -> list[AgentEvent]:
         """A conversation of ours goes on as a new one; one that somebody asked for by its name does not."""
         opening = self._asked.get(session)
         if not ours:

@@ -12,7 +12,7 @@ from typing import Any
 
 from orchctl.agents.interface import Reply
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.happening import Choice, Need, NeedsInput
+from orchctl.session.events import Choice, Need, NeedsInput
 
 Record = dict[str, Any]
 PERMISSION, FORM = "session/request_permission", "elicitation/create"

@@ -16,7 +16,7 @@ from orchctl.agents.acp.open import MARK, WHATS, Openings
 from orchctl.agents.acp.translate import Translator, message_of
 from orchctl.agents.interface import Host, Opening, Prompt, Reply
 from orchctl.agents.jsonrpc import Name
-from orchctl.session.happening import Closed, Delivered, Happening, Unknown
+from orchctl.session.events import AgentEvent, Closed, Delivered, Unknown
 from orchctl.version import VERSION
 
 PROTOCOL = 1
@@ -181,7 +181,7 @@ class AcpServer:
         elif name.session in self._talks:
             self._emit(name.session, self._hear_turn(name, answer, self._talks[name.session]))
 
-    def _hear_turn(self, name: Name, answer: jsonrpc.Answer, talk: Translator) -> list[Happening]:
+    def _hear_turn(self, name: Name, answer: jsonrpc.Answer, talk: Translator) -> list[AgentEvent]:
         if name.what == "taken":
             return talk.taken(name.more)
         if name.what == "replied":
@@ -209,9 +209,9 @@ class AcpServer:
         agent = f" ({about.get('name')} {about.get('version')})" if about else ""
         self._host.ready(f"{version}{agent}")  # of the protocol first: that is what is tested
 
-    def _emit(self, session: str, happenings: list[Happening]) -> None:
-        if happenings:
-            self._host.emit(session, *happenings)
-        begun = any(isinstance(one, Delivered) for one in happenings)
+    def _emit(self, session: str, events: list[AgentEvent]) -> None:
+        if events:
+            self._host.emit(session, *events)
+        begun = any(isinstance(one, Delivered) for one in events)
         if begun and session in self._stopping and not self._host.replaying:
             self._stop(session)  # it was told before it had begun, and may have passed over it

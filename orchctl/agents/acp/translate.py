@@ -1,4 +1,4 @@
-"""What an Agent Client Protocol agent says in one conversation, as happenings. Pure.
+"""What an Agent Client Protocol agent says in one conversation, as events. Pure.
 
 That an agent has come to a prompt or a reply is told by marks, which `server.py` sets and brings here. Tool calls are
 patches of one record by id, and the first sight of one may be any of them. Nothing here depends on anything but what
@@ -14,10 +14,10 @@ from typing import Any
 from orchctl.agents.acp import requests
 from orchctl.agents.jsonrpc import Answer
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Delivered,
-    Happening,
     Phase,
     Reasoning,
     Text,
@@ -69,18 +69,18 @@ class Translator:
     _calls: dict[str, _Call] = field(default_factory=dict)
     _counted: Usage = field(default_factory=Usage)
 
-    def taken(self, once: str) -> list[Happening]:
+    def taken(self, once: str) -> list[AgentEvent]:
         """The agent has come to a prompt."""
         if once in (self.turn, self.last):
             return [Delivered(once=once)]
         self.turn = once
         return [Delivered(once=once), TurnStarted(turn=once)]
 
-    def answered(self, request: str, reply: str) -> list[Happening]:
+    def answered(self, request: str, reply: str) -> list[AgentEvent]:
         """The agent has come to a reply."""
         return [Answered(request=request, reply=reply)] if self.open.pop(request, None) is not None else []
 
-    def update(self, update: Record) -> list[Happening]:
+    def update(self, update: Record) -> list[AgentEvent]:
         """Of one `session/update`."""
         kind = update.get("sessionUpdate")
         if kind == "agent_message_chunk":
@@ -94,7 +94,7 @@ class Translator:
             return self._patch(update)
         return [] if kind in QUIET else [Unknown(kind=f"session/update {kind}")]
 
-    def asked(self, number: int | str, method: str, params: Record) -> list[Happening]:
+    def asked(self, number: int | str, method: str, params: Record) -> list[AgentEvent]:
         """The agent asks a human. The call that it is about may not have been heard of before."""
         call = params.get("toolCall")
         told = self._patch(call) if isinstance(call, dict) else []
@@ -103,12 +103,12 @@ class Translator:
         self.open[request.needs.request] = request
         return [*told, request.needs]
 
-    def withdrawn(self, number: object) -> list[Happening]:
+    def withdrawn(self, number: object) -> list[AgentEvent]:
         """The agent takes a request back."""
         gone = [name for name, request in self.open.items() if request.number == number]
         return [answer for name in gone for answer in self.answered(name, WITHDRAWN)]
 
-    def ended(self, once: str, answer: Answer) -> list[Happening]:
+    def ended(self, once: str, answer: Answer) -> list[AgentEvent]:
         """The answer to a prompt ends the turn, and all that is open in it: some agents say no more of that."""
         before = self.taken(once) if self.turn is None else []
         left = [self._finish(name, call, ok=False) for name, call in self._calls.items() if not call.over]
@@ -120,7 +120,7 @@ class Translator:
         trouble = [Trouble(code="turn-failed", message=error)] if error is not None else []
         return [*before, *left, *gone, *odd, *trouble, TurnEnded(turn=once, end=end, usage=usage, error=error)]
 
-    def _patch(self, patch: Record) -> list[Happening]:
+    def _patch(self, patch: Record) -> list[AgentEvent]:
         name = str(patch.get("toolCallId"))
         call = self._calls.get(name)
         first = call is None
@@ -173,7 +173,7 @@ def message_of(answer: Answer) -> str:
     )
 
 
-def _end(answer: Answer, *, stopping: bool) -> tuple[TurnEnd, str | None, list[Happening]]:
+def _end(answer: Answer, *, stopping: bool) -> tuple[TurnEnd, str | None, list[AgentEvent]]:
     """A turn that ends after it was told to stop was interrupted, whatever the agent calls that."""
     if stopping or answer.code == CANCELLED:
         return TurnEnd.INTERRUPTED, None, []
@@ -182,7 +182,7 @@ def _end(answer: Answer, *, stopping: bool) -> tuple[TurnEnd, str | None, list[H
     reason = answer.result.get("stopReason") if isinstance(answer.result, dict) else None
     if reason in _FAILURES:
         return TurnEnd.FAILED, _FAILURES[reason], []
-    odd: list[Happening] = [] if reason in _ENDS else [Unknown(kind=f"stopReason {reason}")]
+    odd: list[AgentEvent] = [] if reason in _ENDS else [Unknown(kind=f"stopReason {reason}")]
     return _ENDS.get(str(reason), TurnEnd.COMPLETED), None, odd
 
 

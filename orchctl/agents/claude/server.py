@@ -9,7 +9,7 @@ from orchctl.agents.claude import requests
 from orchctl.agents.claude.translate import Translator
 from orchctl.agents.interface import Host, Opening, Prompt, Reply
 from orchctl.agents.jsonrpc import Name, name_of
-from orchctl.session.happening import Closed, Happening, NotOpened, Opened, Trouble, TurnEnded, TurnStarted, Unknown
+from orchctl.session.events import AgentEvent, Closed, NotOpened, Opened, Trouble, TurnEnded, TurnStarted, Unknown
 
 MODE = "default"  # in which a human is asked
 Record = dict[str, Any]
@@ -112,7 +112,7 @@ class ClaudeServer:
             self._session = name.session
             self._emit([Closed()])
 
-    def _open_now(self, wanted: Record, failed: str | None) -> Happening:
+    def _open_now(self, wanted: Record, failed: str | None) -> AgentEvent:
         if failed is not None:
             return NotOpened(code="not-offered", message=f"claude does not take a setting: {failed}")
         self._opened = True
@@ -133,6 +133,6 @@ class ClaudeServer:
         if self._stopping and any(isinstance(one, TurnStarted) for one in told) and not self._host.replaying:
             self._ask(Name(what="interrupt", session=self._session or ""), {"subtype": "interrupt"})
 
-    def _emit(self, told: list[Happening]) -> None:
+    def _emit(self, told: list[AgentEvent]) -> None:
         if told and self._session is not None:
             self._host.emit(self._session, *told)

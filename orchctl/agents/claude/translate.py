@@ -1,4 +1,4 @@
-"""What Claude Code says in a conversation, as happenings. Pure.
+"""What Claude Code says in a conversation, as events. Pure.
 
 A prompt travels with an id of ours, which comes back when it is queued, begun and done, and our replies come back as
 they are: so all that happens is told by what is heard. Finished messages repeat the text of the stream, and only their
@@ -14,11 +14,11 @@ from typing import Any
 
 from orchctl.agents.claude import requests
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Checkpoint,
     Delivered,
-    Happening,
     Phase,
     Reasoning,
     Text,
@@ -39,7 +39,7 @@ QUIET_SYSTEM = frozenset((
     "init", "status", "thinking_tokens", "ui_invalidate", "compact_boundary", "task_started",
     "task_progress", "task_notification", "task_updated", "background_tasks_changed",
 ))  # fmt: skip
-_PIECES: dict[str, Callable[[Record, str], Happening]] = {
+_PIECES: dict[str, Callable[[Record, str], AgentEvent]] = {
     "text_delta": lambda delta, part: Text(text=str(delta["text"]), part=part),
     "thinking_delta": lambda delta, part: Reasoning(text=str(delta["thinking"]), part=part),
 }
@@ -59,7 +59,7 @@ class Translator:
     _message: str = ""  # the one that is being streamed
     _streamed: set[str] = field(default_factory=set)
 
-    def hear(self, message: Record) -> list[Happening]:
+    def hear(self, message: Record) -> list[AgentEvent]:
         """One line."""
         kind = str(message.get("type"))
         rule = _RULES.get(kind)
@@ -67,18 +67,18 @@ class Translator:
             return rule(self, message)
         return [] if kind in QUIET_TYPES else [Unknown(kind=kind)]
 
-    def _taken(self, once: str, *, begun: bool) -> list[Happening]:
+    def _taken(self, once: str, *, begun: bool) -> list[AgentEvent]:
         """It comes back several times."""
         if once in (self.turn, self.last):
             return []
-        told: list[Happening] = [] if once == self._queued else [Delivered(once=once)]
+        told: list[AgentEvent] = [] if once == self._queued else [Delivered(once=once)]
         self._queued = once
         if begun:
             self.turn = once
             told.append(TurnStarted(turn=once))
         return told
 
-    def _lifecycle(self, message: Record) -> list[Happening]:
+    def _lifecycle(self, message: Record) -> list[AgentEvent]:
         once, state = str(message.get("command_uuid")), message.get("state")
         if state in ("queued", "started"):
             return self._taken(once, begun=state == "started")
@@ -86,7 +86,7 @@ class Translator:
             return []
         return self._end(TurnEnd.COMPLETED if state == "completed" else TurnEnd.INTERRUPTED)
 
-    def _system(self, message: Record) -> list[Happening]:
+    def _system(self, message: Record) -> list[AgentEvent]:
         kind = str(message.get("subtype"))
         if kind == "api_retry":
             what = f"{message.get('error')} ({message.get('error_status')}), attempt {message.get('attempt')}"
@@ -96,7 +96,7 @@ class Translator:
             return [Trouble(code="denied-unasked", message=what)]
         return [] if kind in QUIET_SYSTEM else [Unknown(kind=f"system {kind}")]
 
-    def _stream(self, message: Record) -> list[Happening]:
+    def _stream(self, message: Record) -> list[AgentEvent]:
         if message.get("parent_tool_use_id"):
             return []
         event = message["event"]
@@ -111,8 +111,8 @@ class Translator:
             return [make(delta, f"{self._message}.{event['index']}")]
         return [] if delta["type"] in _QUIET_PIECES else [Unknown(kind=f"stream_event {delta['type']}")]
 
-    def _assistant(self, message: Record) -> list[Happening]:
-        told: list[Happening] = []
+    def _assistant(self, message: Record) -> list[AgentEvent]:
+        told: list[AgentEvent] = []
         said = message["message"]
         child = bool(message.get("parent_tool_use_id"))
         mine = not child and not message.get("error")
@@ -123,7 +123,7 @@ class Translator:
                 told.append(Text(text=str(block["text"]), part=str(said["id"])))
         return told
 
-    def _started(self, name: str, tool: str, given: object, *, child: bool) -> list[Happening]:
+    def _started(self, name: str, tool: str, given: object, *, child: bool) -> list[AgentEvent]:
         if name in self._calls:
             return []
         if child:
@@ -133,7 +133,7 @@ class Translator:
         self._calls[name] = Tool(id=name, phase=Phase.STARTED, name=tool, title=title, input=given)
         return [self._calls[name]]
 
-    def _user(self, message: Record) -> list[Happening]:
+    def _user(self, message: Record) -> list[AgentEvent]:
         if message.get("isReplay"):
             return self._echoed(message)
         content = message["message"]["content"]
@@ -141,42 +141,42 @@ class Translator:
         results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
         return [told for block in results for told in self._finished(block)]
 
-    def _echoed(self, message: Record) -> list[Happening]:
+    def _echoed(self, message: Record) -> list[AgentEvent]:
         """Our own words; from now on the conversation is on Claude's disk, and can be resumed."""
         once = str(message.get("uuid"))
         if self.turn is None or once != self.turn:
             return []
         return [Checkpoint(native={"id": str(message["session_id"]), "begun": "yes"})]
 
-    def _finished(self, block: Record) -> list[Happening]:
+    def _finished(self, block: Record) -> list[AgentEvent]:
         self._of_children.discard(str(block.get("tool_use_id")))
         call = self._calls.pop(str(block.get("tool_use_id")), None)
         return [_done(call, _flat(block.get("content")), ok=not block.get("is_error"))] if call is not None else []
 
-    def _control_request(self, message: Record) -> list[Happening]:
+    def _control_request(self, message: Record) -> list[AgentEvent]:
         asked = message["request"]
         if asked["subtype"] != "can_use_tool":
             return [Unknown(kind=f"control_request {asked['subtype']}")]
         request = requests.request(str(message["request_id"]), asked)
         self.open[request.needs.request] = request
-        started: list[Happening] = []
+        started: list[AgentEvent] = []
         if request.needs.tool is not None:
             child = request.needs.subagent is not None
             started = self._started(request.needs.tool, str(asked.get("tool_name")), request.input, child=child)
         return [*started, request.needs]
 
-    def _control_cancel(self, message: Record) -> list[Happening]:
+    def _control_cancel(self, message: Record) -> list[AgentEvent]:
         return self._answered(str(message["request_id"]), WITHDRAWN)
 
-    def _control_response(self, message: Record) -> list[Happening]:
+    def _control_response(self, message: Record) -> list[AgentEvent]:
         """Of a reply of ours; answers to what we ask have ids of ours, and are not for here."""
         response = message["response"]
         return self._answered(str(response["request_id"]), requests.said(response.get("response")))
 
-    def _answered(self, request: str, reply: str) -> list[Happening]:
+    def _answered(self, request: str, reply: str) -> list[AgentEvent]:
         return [Answered(request=request, reply=reply)] if self.open.pop(request, None) is not None else []
 
-    def _result(self, message: Record) -> list[Happening]:
+    def _result(self, message: Record) -> list[AgentEvent]:
         once = str(message.get("user_message_uuid") or self.turn or "")
         before = self._taken(once, begun=True) if self.turn is None and once else []
         if self.turn is None:
@@ -190,7 +190,7 @@ class Translator:
             return [*before, trouble, *self._end(TurnEnd.FAILED, usage, _error(message))]
         return [*before, *self._end(TurnEnd.COMPLETED, usage)]
 
-    def _end(self, end: TurnEnd, usage: Usage | None = None, error: str | None = None) -> list[Happening]:
+    def _end(self, end: TurnEnd, usage: Usage | None = None, error: str | None = None) -> list[AgentEvent]:
         left = [name for name in self._calls if name not in self._of_children]
         done = [_done(self._calls.pop(name), "", ok=False) for name in left]
         turn, self.last, self.turn = self.turn or "", self.turn, None
@@ -198,7 +198,7 @@ class Translator:
         return [*done, TurnEnded(turn=turn, end=end, usage=usage, error=error)]
 
 
-_RULES: dict[str, Callable[[Translator, Record], list[Happening]]] = {
+_RULES: dict[str, Callable[[Translator, Record], list[AgentEvent]]] = {
     "command_lifecycle": Translator._lifecycle,
     "system": Translator._system,
     "stream_event": Translator._stream,

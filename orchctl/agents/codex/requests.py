@@ -7,7 +7,7 @@ from typing import Any
 
 from orchctl.agents.codex.translate import changes, plain_command
 from orchctl.agents.interface import Reply
-from orchctl.session.happening import Choice, Need, NeedsInput
+from orchctl.session.events import Choice, Need, NeedsInput
 
 Params = dict[str, Any]
 COMMAND, EDIT = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"

@@ -16,11 +16,11 @@ from orchctl.agents.codex.translate import Thread
 from orchctl.agents.interface import Host, Opening, Prompt, Reply
 from orchctl.agents.jsonrpc import Answer, Asked, Name, Told
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Closed,
     Delivered,
-    Happening,
     NotOpened,
     Opened,
     Refused,
@@ -217,16 +217,16 @@ class CodexServer:
             return
         self._child_begins(session, params.get("item"))
         conversation = self._known.sessions[session]
-        happenings = conversation.thread.hear(told.method, params)
+        events = conversation.thread.hear(told.method, params)
         if told.method == "thread/closed":
             self._reload(conversation)
             return
-        self._emit(session, conversation, happenings)
+        self._emit(session, conversation, events)
 
-    def _emit(self, session: str, conversation: _Conversation, happenings: list[Happening]) -> None:
-        if happenings:
-            self._host.emit(session, *happenings)
-        for one in happenings:
+    def _emit(self, session: str, conversation: _Conversation, events: list[AgentEvent]) -> None:
+        if events:
+            self._host.emit(session, *events)
+        for one in events:
             if isinstance(one, TurnEnded):
                 conversation.interrupt, conversation.interrupted = False, None
                 if one.end is TurnEnd.INTERRUPTED and not self._host.replaying:

@@ -1,4 +1,4 @@
-"""What codex tells of one thread, as happenings. Pure.
+"""What codex tells of one thread, as events. Pure.
 
 Pieces may be missing (a replay begins in the middle, a stream is tried again): what an item says when it is completed
 is the truth, and what was not told of it by then is told then.
@@ -12,9 +12,9 @@ from dataclasses import field
 from typing import Any
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Checkpoint,
-    Happening,
     Phase,
     Reasoning,
     Text,
@@ -146,7 +146,7 @@ class Thread:
     open: dict[str, Params] = field(default_factory=dict)  # items that have begun
     usage: Usage = field(default_factory=Usage)
 
-    def hear(self, method: str, params: Params) -> list[Happening]:
+    def hear(self, method: str, params: Params) -> list[AgentEvent]:
         """One notification."""
         rule = _RULES.get(method)
         if rule is not None:
@@ -169,7 +169,7 @@ def error_of(error: object) -> tuple[str, str]:
     return _CODES.get(str(code), str(code)), str(found.get("message") or "the turn failed")
 
 
-def _turn_started(thread: Thread, params: Params) -> list[Happening]:
+def _turn_started(thread: Thread, params: Params) -> list[AgentEvent]:
     thread.turn = _id(params.get("turn"))
     thread.said.clear()
     thread.parts.clear()
@@ -178,11 +178,11 @@ def _turn_started(thread: Thread, params: Params) -> list[Happening]:
     return [TurnStarted(turn=thread.turn)]
 
 
-def _turn_completed(thread: Thread, params: Params) -> list[Happening]:
+def _turn_completed(thread: Thread, params: Params) -> list[AgentEvent]:
     turn = params.get("turn") if isinstance(params.get("turn"), dict) else {}
     assert isinstance(turn, dict)
     end = _ENDS.get(str(turn.get("status")), TurnEnd.COMPLETED)
-    found: list[Happening] = []
+    found: list[AgentEvent] = []
     message = None
     if end is not TurnEnd.COMPLETED:  # in one that is completed, a command may go on in the background
         found += [Tool(id=one, phase=Phase.FINISHED, **_known(item), ok=False) for one, item in thread.open.items()]
@@ -197,7 +197,7 @@ def _turn_completed(thread: Thread, params: Params) -> list[Happening]:
     return found
 
 
-def _item_started(thread: Thread, params: Params) -> list[Happening]:
+def _item_started(thread: Thread, params: Params) -> list[AgentEvent]:
     item = _item(params)
     name, kind = _id(item), item.get("type")
     if kind in MESSAGES:
@@ -209,7 +209,7 @@ def _item_started(thread: Thread, params: Params) -> list[Happening]:
     return [] if known else [tool_of_item(item, Phase.STARTED)]
 
 
-def _item_completed(thread: Thread, params: Params) -> list[Happening]:
+def _item_completed(thread: Thread, params: Params) -> list[AgentEvent]:
     item = _item(params)
     name, kind = _id(item), item.get("type")
     if kind == "agentMessage":
@@ -224,15 +224,15 @@ def _item_completed(thread: Thread, params: Params) -> list[Happening]:
     return [*first, tool_of_item(item, Phase.FINISHED)]
 
 
-def _rest(thread: Thread, name: str, whole: str, kind: type[Text] | type[Reasoning]) -> list[Happening]:
+def _rest(thread: Thread, name: str, whole: str, kind: type[Text] | type[Reasoning]) -> list[AgentEvent]:
     """What of a message was not told piece by piece."""
     said = "".join(thread.said.pop(name, ()))
     rest = whole[len(said) :] if whole.startswith(said) else ""
     return [kind(text=rest, part=thread.part(name))] if rest else []
 
 
-def _delta(kind: type[Text] | type[Reasoning]) -> Callable[[Thread, Params], list[Happening]]:
-    def piece(thread: Thread, params: Params) -> list[Happening]:
+def _delta(kind: type[Text] | type[Reasoning]) -> Callable[[Thread, Params], list[AgentEvent]]:
+    def piece(thread: Thread, params: Params) -> list[AgentEvent]:
         name, text = str(params.get("itemId")), str(params.get("delta") or "")
         thread.said.setdefault(name, []).append(text)
         return [kind(text=text, part=thread.part(name))] if text else []
@@ -240,24 +240,24 @@ def _delta(kind: type[Text] | type[Reasoning]) -> Callable[[Thread, Params], lis
     return piece
 
 
-def _paragraph(thread: Thread, params: Params) -> list[Happening]:
+def _paragraph(thread: Thread, params: Params) -> list[AgentEvent]:
     name = str(params.get("itemId"))
     return [Reasoning(text="\n", part=thread.part(name))] if thread.said.get(name) else []
 
 
-def _printed(thread: Thread, params: Params) -> list[Happening]:
+def _printed(thread: Thread, params: Params) -> list[AgentEvent]:
     name = str(params.get("itemId"))
     known = _known(thread.open.get(name, {}))
     return [Tool(id=name, phase=Phase.UPDATED, output=str(params.get("delta") or ""), **known)]
 
 
-def _plan(_: Thread, params: Params) -> list[Happening]:
+def _plan(_: Thread, params: Params) -> list[AgentEvent]:
     steps = [one for one in params.get("plan") or () if isinstance(one, dict)]
     text = "".join(f"[{one.get('status')}] {one.get('step')}\n" for one in steps)
     return [Reasoning(text=text, part="plan")] if text else []
 
 
-def _error(_: Thread, params: Params) -> list[Happening]:
+def _error(_: Thread, params: Params) -> list[AgentEvent]:
     """One after which it gives up is told with the end of the turn."""
     if not params.get("willRetry"):
         return []
@@ -265,7 +265,7 @@ def _error(_: Thread, params: Params) -> list[Happening]:
     return [Trouble(code=code, message=message, again=True)]
 
 
-def _tokens(thread: Thread, params: Params) -> list[Happening]:
+def _tokens(thread: Thread, params: Params) -> list[AgentEvent]:
     found = params.get("tokenUsage")
     last = found.get("last") if isinstance(found, dict) else None
     if isinstance(last, dict):
@@ -299,7 +299,7 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-_RULES: dict[str, Callable[[Thread, Params], list[Happening]]] = {
+_RULES: dict[str, Callable[[Thread, Params], list[AgentEvent]]] = {
     "turn/started": _turn_started,
     "turn/completed": _turn_completed,
     "turn/plan/updated": _plan,

@@ -1,4 +1,4 @@
-"""One conversation of ours at the server, with its sub-agents: its events, and what is read again, as happenings. Pure.
+"""One conversation of ours at the server, with its sub-agents: what it tells, and what is read again, as events. Pure.
 
 The stream of a directory tells everything in order, and forgets what nobody heard; what was missed is read again.
 Both are upserts by id, so it does not matter how much of it is known already. Between turns nothing is told: what
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from orchctl.agents.opencode import requests
 from orchctl.agents.opencode.records import before
 from orchctl.agents.opencode.turn import Fields, Turn, one_line, usage
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Checkpoint,
     Delivered,
-    Happening,
     NeedsInput,
     Trouble,
     TurnStarted,
@@ -77,7 +77,7 @@ class Conversation:
         """A prompt is on its way, under this id."""
         self.turn = Turn(once=once, message=message)
 
-    def posted(self) -> list[Happening]:
+    def posted(self) -> list[AgentEvent]:
         """The server has taken it."""
         turn = self.turn
         if turn is None or turn.delivered:
@@ -99,11 +99,11 @@ class Conversation:
         if self.turn is not None:
             self.turn.texts.gap()
 
-    def answered(self, request: str, reply: str) -> list[Happening]:
+    def answered(self, request: str, reply: str) -> list[AgentEvent]:
         """The request is no longer open; who hears it first tells."""
         return [Answered(request=request, reply=reply)] if self.requests.pop(request, None) else []
 
-    def event(self, kind: str, fields: Fields, session: str) -> list[Happening]:
+    def event(self, kind: str, fields: Fields, session: str) -> list[AgentEvent]:
         """One event of the server about this conversation, or about a sub-agent of it: `session` says which."""
         if kind in SILENT or kind.startswith(TWIN) or kind == "session.created":
             return []
@@ -116,14 +116,14 @@ class Conversation:
             return []  # the tail of what has been told
         return handler(self, self.turn, fields, session)
 
-    def read(self, found: Fields) -> list[Happening]:
+    def read(self, found: Fields) -> list[AgentEvent]:
         """What the server has now, read after a gap: `status`, `messages` (of sub-agents too), `permissions` and
         `questions` of this conversation. `status` was read first. `last`: there will be no more tries.
         """
         turn = self.turn
         if turn is None:
             return []
-        told: list[Happening] = []
+        told: list[AgentEvent] = []
         for message in found.get("messages") or ():
             told += self._read_message(turn, message)
         told += self._read_requests(turn, found)
@@ -139,7 +139,7 @@ class Conversation:
 
     # -- events
 
-    def _message(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _message(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         info: Fields = fields.get("info") or {}
         key = str(info.get("id", ""))
         if info.get("role") != "assistant":
@@ -157,7 +157,7 @@ class Conversation:
             turn.open.add(key)
         return []
 
-    def _came_back(self, turn: Turn, info: Fields) -> list[Happening]:
+    def _came_back(self, turn: Turn, info: Fields) -> list[AgentEvent]:
         if turn.seen:
             return []
         model: Fields = info.get("model") or {}
@@ -167,14 +167,14 @@ class Conversation:
         turn.seen, turn.error, turn.early = True, None, False
         return self._begun(turn)
 
-    def _begun(self, turn: Turn) -> list[Happening]:
+    def _begun(self, turn: Turn) -> list[AgentEvent]:
         told = self.posted()
         if not turn.started:
             turn.started = True
             told.append(TurnStarted(turn=turn.message, model=turn.model))
         return told
 
-    def _part(self, turn: Turn, fields: Fields, session: str, *, live: bool = True) -> list[Happening]:
+    def _part(self, turn: Turn, fields: Fields, session: str, *, live: bool = True) -> list[AgentEvent]:
         part: Fields = fields.get("part") or {}
         kind = part.get("type")
         if kind == "tool":
@@ -187,13 +187,13 @@ class Conversation:
             turn.usage[str(part.get("id"))] = usage(part)
         return []
 
-    def _piece(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _piece(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         ours = session == self.native and fields.get("messageID") not in turn.hidden
         if not ours or fields.get("field") != "text":
             return []
         return turn.texts.piece(str(fields.get("partID", "")), str(fields.get("delta") or ""))
 
-    def _status(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _status(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         status: Fields = fields.get("status") or {}
         if session != self.native:
             return []
@@ -206,7 +206,7 @@ class Conversation:
         turn.attempt = attempt
         return [Trouble(code="retry", message=one_line(status.get("message")), again=True)]
 
-    def _idle(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _idle(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         if session != self.native or not turn.busy:
             return []  # of the turn before: after an error or an interrupt it is said twice
         if turn.open:
@@ -214,31 +214,31 @@ class Conversation:
             return []
         return self._ended(turn)
 
-    def _error(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _error(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         if session != self.native:
             return []  # a sub-agent's error is the result of its tool call
         turn.note(fields.get("error"))
         turn.early = turn.early or not turn.busy
         return []
 
-    def _compacted(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _compacted(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         return [self._checkpoint(turn)] if session == self.native else []
 
-    def _permission(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _permission(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         return self._ask(turn, fields, requests.permission(fields, **self._about(fields, session)))
 
-    def _question(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _question(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         return self._ask(turn, fields, requests.question(fields, **self._about(fields, session)))
 
-    def _replied(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _replied(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         answers = fields.get("answers")
         said = "; ".join(", ".join(map(str, one)) for one in answers) if isinstance(answers, list) else ""
         return self.answered(str(fields.get("requestID", "")), str(fields.get("reply") or said))
 
-    def _dismissed(self, turn: Turn, fields: Fields, session: str) -> list[Happening]:
+    def _dismissed(self, turn: Turn, fields: Fields, session: str) -> list[AgentEvent]:
         return self.answered(str(fields.get("requestID", "")), requests.DISMISSED)
 
-    def _deleted(self) -> list[Happening]:
+    def _deleted(self) -> list[AgentEvent]:
         turn = self.turn
         gone = Trouble(code="conversation-gone", message=f"the conversation {self.native} was deleted at the server")
         if turn is None:
@@ -248,7 +248,7 @@ class Conversation:
 
     # -- reading again
 
-    def _read_message(self, turn: Turn, message: Fields) -> list[Happening]:
+    def _read_message(self, turn: Turn, message: Fields) -> list[AgentEvent]:
         info: Fields = message.get("info") or {}
         if before(str(info.get("id", "")), turn.message):
             return []
@@ -258,8 +258,8 @@ class Conversation:
             told += self._part(turn, {"part": part}, session, live=False)
         return told
 
-    def _read_requests(self, turn: Turn, found: Fields) -> list[Happening]:
-        told: list[Happening] = []
+    def _read_requests(self, turn: Turn, found: Fields) -> list[AgentEvent]:
+        told: list[AgentEvent] = []
         if "permissions" not in found:
             return told
         permissions, questions = found.get("permissions") or (), found.get("questions") or ()
@@ -272,7 +272,7 @@ class Conversation:
             told += self._question(turn, one, str(one.get("sessionID")))
         return told
 
-    def _lost(self, turn: Turn) -> list[Happening]:
+    def _lost(self, turn: Turn) -> list[AgentEvent]:
         """The server is idle, so whatever has not come will not come."""
         told = self._begun(turn)
         if turn.open and not turn.stopping and not turn.aborted and turn.error is None:
@@ -293,7 +293,7 @@ class Conversation:
         """Calls are numbered within one conversation, so a sub-agent's may be numbered like its parent's."""
         return call if session == self.native else f"{session}/{call}"
 
-    def _ask(self, turn: Turn, fields: Fields, need: NeedsInput) -> list[Happening]:
+    def _ask(self, turn: Turn, fields: Fields, need: NeedsInput) -> list[AgentEvent]:
         if need.request in self._asked or before(need.request, turn.message):
             return []
         self._asked.add(need.request)
@@ -303,17 +303,17 @@ class Conversation:
     def _checkpoint(self, turn: Turn) -> Checkpoint:
         return Checkpoint(native={"id": self.native, **({"message": turn.last} if turn.last else {})})
 
-    def _ended(self, turn: Turn, *, told: bool = False) -> list[Happening]:
+    def _ended(self, turn: Turn, *, told: bool = False) -> list[AgentEvent]:
         self.turn = None
         ended = turn.ended()
-        happenings = self._withdraw()
+        events = self._withdraw()
         if ended.error is not None and not told:
-            happenings.append(Trouble(code="turn-failed", message=ended.error))
+            events.append(Trouble(code="turn-failed", message=ended.error))
         if turn.last is not None:
-            happenings.append(self._checkpoint(turn))
-        return [*happenings, ended]
+            events.append(self._checkpoint(turn))
+        return [*events, ended]
 
-    def _withdraw(self) -> list[Happening]:
+    def _withdraw(self) -> list[AgentEvent]:
         open_requests, self.requests = list(self.requests), {}
         return [Answered(request=request, reply=requests.WITHDRAWN) for request in open_requests]
 

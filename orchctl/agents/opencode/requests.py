@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchctl.agents.interface import Reply
-from orchctl.session.happening import Choice, Need, NeedsInput
+from orchctl.session.events import Choice, Need, NeedsInput
 
 ONCE, ALWAYS, REJECT = "once", "always", "reject"
 WITHDRAWN = "withdrawn"

@@ -64,8 +64,8 @@ class OpencodeServer:
         self._put(session, Asking.close)
 
     def hear(self, line: bytes) -> None:
-        for session, happenings in self._translator.hear(line):
-            self._host.emit(session, *happenings)
+        for session, events in self._translator.hear(line):
+            self._host.emit(session, *events)
         if self._line is not None:
             self._line.changed()
         if self._watching is not None:

@@ -14,7 +14,7 @@ from orchctl.agents.opencode import records, requests
 from orchctl.agents.opencode.http import Answer, NoAnswer
 from orchctl.agents.opencode.link import Line, Streams
 from orchctl.agents.opencode.records import message_id, part_id, time_after
-from orchctl.session.happening import Need
+from orchctl.session.events import Need
 
 METADATA = "orchctl"  # under which a conversation bears our id
 _ABORTS, _ABORT_AGAIN_S = 30, 1.0

@@ -1,4 +1,4 @@
-"""The lines of a server's raw log, as happenings of our sessions. Pure: the same lines give the same happenings.
+"""The lines of a server's raw log, as events of our sessions. Pure: the same lines give the same events.
 
 A line is an event of the server, or a record of ours (`records.py`). This finds out whom a line is about; what it
 means is decided in `conversation.py`.
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from orchctl.agents.opencode import records, requests
 from orchctl.agents.opencode.conversation import SILENT, TWIN, Conversation
 from orchctl.agents.opencode.turn import Fields
-from orchctl.session.happening import Closed, Happening, NotOpened, Opened, Refused, Unknown
+from orchctl.session.events import AgentEvent, Closed, NotOpened, Opened, Refused, Unknown
 
-Told = list[tuple[str, list[Happening]]]  # by our session
+Told = list[tuple[str, list[AgentEvent]]]  # by our session
 _GENERATIONS = 16  # of sub-agents of sub-agents; a circle would have more
 
 
@@ -93,11 +93,11 @@ class Translator:
             native = self._parents[native]
         return self._sessions.get(native)
 
-    def _for_all(self, happening: Happening) -> Told:
+    def _for_all(self, event: AgentEvent) -> Told:
         waiting = [session for session, one in self._conversations.items() if one.turn is not None]
-        return [(session, [happening]) for session in waiting]
+        return [(session, [event]) for session in waiting]
 
-    def _record(self, kind: str, line: Fields) -> Iterator[tuple[str, list[Happening]]]:
+    def _record(self, kind: str, line: Fields) -> Iterator[tuple[str, list[AgentEvent]]]:
         session = str(line.get("session", ""))
         if kind == records.CONNECTED:
             for one in self.sessions_in(str(line.get("directory"))):
@@ -115,7 +115,7 @@ class Translator:
         elif session in self._conversations:
             yield session, self._of(self._conversations[session], kind, line)
 
-    def _of(self, one: Conversation, kind: str, line: Fields) -> list[Happening]:
+    def _of(self, one: Conversation, kind: str, line: Fields) -> list[AgentEvent]:
         if kind == records.POSTING:
             one.posting(str(line["once"]), str(line["message"]))
         elif kind == records.POSTED:

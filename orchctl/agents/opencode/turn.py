@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session.happening import Happening, Phase, Reasoning, Text, Tool, TurnEnd, TurnEnded, Usage
+from orchctl.session.events import AgentEvent, Phase, Reasoning, Text, Tool, TurnEnd, TurnEnded, Usage
 
 _KINDS: dict[str, type[Text] | type[Reasoning]] = {"text": Text, "reasoning": Reasoning}
 _HALF = re.compile("[\ud800-\udfff]")
@@ -37,7 +37,7 @@ class Texts:
         for said in self._said.values():
             said.broken, said.half = True, ""
 
-    def whole(self, part: Mapping[str, Any], *, live: bool) -> list[Happening]:
+    def whole(self, part: Mapping[str, Any], *, live: bool) -> list[AgentEvent]:
         """The part as the server has it now; `live` when it says so in order, among its pieces."""
         key, text = str(part.get("id", "")), _repaired(str(part.get("text") or ""))
         said = self._said.get(key)
@@ -52,7 +52,7 @@ class Texts:
             said.broken, said.half = False, ""  # up to here it is complete, and what follows will be heard
         return self._told(said.kind, key, new)
 
-    def piece(self, key: str, text: str) -> list[Happening]:
+    def piece(self, key: str, text: str) -> list[AgentEvent]:
         """The next piece. It does not tell what it is a piece of: the part's beginning did."""
         said = self._said.setdefault(key, _Said(broken=True))
         if said.broken or said.closed:
@@ -64,7 +64,7 @@ class Texts:
         return self._told(said.kind, key, text)
 
     @staticmethod
-    def _told(kind: str, key: str, text: str) -> list[Happening]:
+    def _told(kind: str, key: str, text: str) -> list[AgentEvent]:
         return [_KINDS[kind](text=text, part=key)] if text and kind in _KINDS else []
 
 
@@ -81,13 +81,13 @@ class Tools:
         self._last: dict[str, Tool] = {}
         self._printed: dict[str, str] = {}
 
-    def part(self, key: str, part: Mapping[str, Any]) -> list[Happening]:
+    def part(self, key: str, part: Mapping[str, Any]) -> list[AgentEvent]:
         """A tool call as it is now, by the name that it has with us."""
         state: Mapping[str, Any] = part.get("state") or {}
         status, last = state.get("status"), self._last.get(key)
         if (status == "pending" and last is None) or (last is not None and last.phase is Phase.FINISHED):
             return []  # nobody knows yet what it will be about
-        told: list[Happening] = []
+        told: list[AgentEvent] = []
         if last is None:
             last = self._last[key] = _tool(key, part, Phase.STARTED)
             told.append(last)

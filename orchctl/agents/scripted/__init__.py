@@ -10,13 +10,13 @@ from orchctl.agents import jsonrpc
 from orchctl.agents.interface import Harness, Host, Launch, Opening, Profile, Prompt, Reply, Server
 from orchctl.agents.jsonrpc import Name
 from orchctl.errors import BadInput
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Checkpoint,
     Choice,
     Closed,
     Delivered,
-    Happening,
     Need,
     NeedsInput,
     NotOpened,
@@ -41,7 +41,7 @@ CHOICES = (
 )
 
 
-def happening(event: dict[str, Any]) -> Happening:
+def agent_event(event: dict[str, Any]) -> AgentEvent:
     """Of one event."""
     kind = str(event.get("kind", ""))
     make = _KINDS.get(kind)
@@ -77,7 +77,7 @@ def _ended(event: dict[str, Any]) -> TurnEnded:
     return TurnEnded(turn=event["turn"], end=TurnEnd(event["end"]), usage=usage, error=event.get("error"))
 
 
-_KINDS: dict[str, Callable[[dict[str, Any]], Happening]] = {
+_KINDS: dict[str, Callable[[dict[str, Any]], AgentEvent]] = {
     "text": lambda event: Text(text=event["text"], part=event.get("part", "")),
     "reasoning": lambda event: Reasoning(text=event["text"]),
     "tool": _tool,
@@ -164,9 +164,9 @@ class ScriptedServer:
             self._host.emit(name.session, Closed())
 
 
-def _understood(event: dict[str, object]) -> tuple[Happening, ...]:
+def _understood(event: dict[str, object]) -> tuple[AgentEvent, ...]:
     try:
-        found = happening(event)
+        found = agent_event(event)
     except (KeyError, ValueError, TypeError):
         return (Unknown(kind=str(event.get("kind"))),)
     if isinstance(found, TurnEnded) and found.end is TurnEnd.FAILED:

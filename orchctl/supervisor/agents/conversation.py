@@ -21,7 +21,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import ConversationStore, Spec
 from orchctl.session import environment, happenings
 from orchctl.session.agent import Agent, AgentState
-from orchctl.session.happening import Answered, Happening, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
+from orchctl.session.events import AgentEvent, Answered, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
 from orchctl.session.run import Run
 from orchctl.supervisor.change import News
 from orchctl.supervisor.clock import boot_s
@@ -133,7 +133,7 @@ class Talk:
 
     # what the server says
 
-    def heard(self, at: int, said: Sequence[Happening], now: float) -> bool:
+    def heard(self, at: int, said: Sequence[AgentEvent], now: float) -> bool:
         """What a line of the raw log that ends at `at` means; False when it is on record already."""
         if at <= self.state.at:
             return False
@@ -150,9 +150,9 @@ class Talk:
             self.session.news.tell()
         return True
 
-    def _expected(self, at: int, said: Sequence[Happening]) -> list[Happening]:
+    def _expected(self, at: int, said: Sequence[AgentEvent]) -> list[AgentEvent]:
         """Without the end of a turn that was given up, and without text of which nobody knows whether it is told."""
-        found: list[Happening] = []
+        found: list[AgentEvent] = []
         busy = self.state.busy
         for one in said:
             if (isinstance(one, TurnEnded) and not busy) or (isinstance(one, Text) and at < self.state.blurred):
@@ -183,11 +183,11 @@ class Talk:
 
     def give_up_on_turn(self) -> None:
         """Its end was lost, as far as anybody can tell."""
-        said: list[Happening] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
+        said: list[AgentEvent] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
         why = "what the agent's server said was lost, and the end of the turn with it"
         self._note({"type": "given-up"}, [*said, TurnEnded(end=TurnEnd.INTERRUPTED, error=why)])
 
-    def _completed(self, one: Happening) -> Happening:
+    def _completed(self, one: AgentEvent) -> AgentEvent:
         """Some servers say that a request is answered, and not how: that is ours to know."""
         if not isinstance(one, Answered) or one.reply or one.request not in self.state.pending:
             return one
@@ -205,7 +205,7 @@ class Talk:
             self._leave(why)
 
     def _leave(self, why: str, *trouble: Trouble) -> None:
-        said: list[Happening] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
+        said: list[AgentEvent] = [Answered(request=request, reply="withdrawn") for request in self.state.pending]
         current = self.state.current
         if current is not None and current.delivery == "sent" and not self.state.turn_open:
             self._record({"type": "maybe", "time": time.time(), "once": current.once}, [], "")
@@ -317,19 +317,19 @@ class Talk:
             raise Conflict("the agent's server is gone, and could not be started again", code="server-gone")
         return self.holder
 
-    def _note(self, record: Record, said: Sequence[Happening] = (), says: str = "") -> None:
+    def _note(self, record: Record, said: Sequence[AgentEvent] = (), says: str = "") -> None:
         """What nobody heard: as of what was heard last."""
         gathered = self._uptake.flush()
         at = self.holder.position if self.holder is not None else self.state.at
         taken = self._uptake.take(said)
         self._record({**record, "time": time.time(), "at": at}, [*gathered, *taken.journal], says + taken.text)
 
-    def _record(self, record: Record, journal: Sequence[Happening], text: str) -> None:
+    def _record(self, record: Record, journal: Sequence[AgentEvent], text: str) -> None:
         """The record first: what it says is written after it, by the next supervisor if need be."""
         self._write(text, record, journal)
         self._tell()
 
-    def _write(self, text: str, record: Record | None = None, journal: Sequence[Happening] = ()) -> None:
+    def _write(self, text: str, record: Record | None = None, journal: Sequence[AgentEvent] = ()) -> None:
         """When the disk does not take it, no more is written before all is read from there again."""
         if self.trouble is not None:
             raise self.trouble

@@ -13,7 +13,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.protocol import messages
 from orchctl.session.agent import Pending
 from orchctl.session.command import Command, CommandStatus
-from orchctl.session.happening import TurnEnd
+from orchctl.session.events import TurnEnd
 from orchctl.supervisor.agents.conversation import Talk, TalkSession
 from orchctl.supervisor.change import set_within
 from orchctl.supervisor.request import Call, LogSession, send_range

@@ -22,7 +22,7 @@ from orchctl.log.reader import OutputLog
 from orchctl.log.writer import SegmentWriter
 from orchctl.pair import wire
 from orchctl.session import environment, layout
-from orchctl.session.happening import Happening, NeedsInput
+from orchctl.session.events import AgentEvent, NeedsInput
 from orchctl.supervisor.agents.conversation import Talk
 from orchctl.supervisor.change import guarded
 from orchctl.supervisor.terminal_session import TerminalSession
@@ -90,11 +90,11 @@ class HeldServer:
         self.version = version
         self.greeted.set()
 
-    def emit(self, session: str, *happenings: Happening) -> None:
+    def emit(self, session: str, *events: AgentEvent) -> None:
         """What a line means for a conversation."""
-        if session not in self.talks or not (talk := self.talks[session]).heard(self.position, happenings, time.time()):
+        if session not in self.talks or not (talk := self.talks[session]).heard(self.position, events, time.time()):
             return
-        for one in happenings:
+        for one in events:
             if isinstance(one, NeedsInput) and one.request in talk.state.pending:
                 request = talk.state.pending[one.request]
                 self._afterwards.append(lambda talk=talk, request=request: talk.decide(request))  # type: ignore[misc]

@@ -8,7 +8,7 @@ import pytest
 
 from orchctl.agents.acp import requests
 from orchctl.agents.interface import Reply
-from orchctl.session.happening import Choice, Need
+from orchctl.session.events import Choice, Need
 
 OPTIONS = [
     {"optionId": "ever", "name": "Always", "kind": "allow_always"},

@@ -14,7 +14,7 @@ from orchctl.agents.acp.server import AcpServer
 from orchctl.agents.acp.translate import QUIET, Translator
 from orchctl.agents.interface import Opening
 from orchctl.agents.jsonrpc import Answer, Name
-from orchctl.session.happening import (
+from orchctl.session.events import (
     Answered,
     Delivered,
     NeedsInput,

@@ -6,7 +6,7 @@ import pytest
 
 from orchctl.agents.claude import requests
 from orchctl.agents.interface import Reply
-from orchctl.session.happening import Need
+from orchctl.session.events import Need
 
 RULE = {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}], "destination": "localSettings"}
 ASKED = {"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t", "permission_suggestions": [RULE]}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchctl.agents.claude.server import ClaudeServer
 from orchctl.agents.claude.translate import QUIET_SYSTEM, Translator
 from orchctl.agents.interface import Opening, Prompt
-from orchctl.session.happening import (
+from orchctl.session.events import (
     Answered,
     Checkpoint,
     Delivered,

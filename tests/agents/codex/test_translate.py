@@ -14,11 +14,11 @@ from orchctl.agents.codex.server import CodexServer
 from orchctl.agents.codex.translate import SILENT, Thread
 from orchctl.agents.interface import Opening, Reply
 from orchctl.agents.transcript import Uptake
-from orchctl.session.happening import (
+from orchctl.session.events import (
+    AgentEvent,
     Answered,
     Checkpoint,
     Choice,
-    Happening,
     Need,
     NeedsInput,
     Phase,
@@ -40,14 +40,14 @@ class Listener:
     """A host that remembers."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[str, Happening]] = []
+        self.heard: list[tuple[str, AgentEvent]] = []
         self.written: list[dict[str, Any]] = []
         self.replaying = False
 
     def ready(self, version: str | None) -> None:
         """It said hello."""
 
-    def emit(self, session: str, *happenings: Happening) -> None:
+    def emit(self, session: str, *happenings: AgentEvent) -> None:
         """Remember."""
         self.heard += [(session, one) for one in happenings]
 
@@ -72,7 +72,7 @@ def _lines(name: str) -> list[bytes]:
         return file.read().splitlines()
 
 
-def _heard(name: str, skip: int = 0) -> tuple[list[Happening], Listener, CodexServer]:
+def _heard(name: str, skip: int = 0) -> tuple[list[AgentEvent], Listener, CodexServer]:
     lines = _lines(name)
     listener = Listener()
     server = CodexServer(listener)
@@ -84,7 +84,7 @@ def _heard(name: str, skip: int = 0) -> tuple[list[Happening], Listener, CodexSe
     return [one for _, one in listener.heard], listener, server
 
 
-def _of(kind: type[Any], heard: list[Happening]) -> Iterator[Any]:
+def _of(kind: type[Any], heard: list[AgentEvent]) -> Iterator[Any]:
     return (one for one in heard if isinstance(one, kind))
 
 

@@ -16,7 +16,7 @@ from orchctl.agents.interface import Opening, Profile, Prompt, Server
 from orchctl.agents.opencode import HARNESS
 from orchctl.agents.opencode.http import Patience
 from orchctl.agents.opencode.server import OpencodeServer
-from orchctl.session.happening import Happening, NotOpened, Opened, Text, TurnEnded
+from orchctl.session.events import AgentEvent, NotOpened, Opened, Text, TurnEnded
 
 T = TypeVar("T")
 PATIENCE_S = 60.0
@@ -80,7 +80,7 @@ class MemoryHost:
         self, notes: Mapping[str, str], printed: Callable[[], bytes], patience: Patience | None = None
     ) -> None:
         self.raw: list[bytes] = []
-        self.told: list[tuple[str, Happening]] = []
+        self.told: list[tuple[str, AgentEvent]] = []
         self.versions: list[str | None] = []
         self.why: list[str] = []
         self.replaying = False
@@ -93,7 +93,7 @@ class MemoryHost:
         self.versions.append(version)
         self._tell()
 
-    def emit(self, session: str, *happenings: Happening) -> None:
+    def emit(self, session: str, *happenings: AgentEvent) -> None:
         """In order."""
         self.told += [(session, one) for one in happenings]
         self._tell()

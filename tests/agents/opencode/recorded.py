@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from orchctl.agents.opencode import records
 from orchctl.agents.opencode.conversation import Conversation
 from orchctl.agents.opencode.translate import Translator
-from orchctl.session.happening import Happening, Reasoning, Text
+from orchctl.session.events import AgentEvent, Reasoning, Text
 
 FOLDER = Path(__file__).parent / "transcripts"
 NAMES = sorted(path.stem for path in FOLDER.glob("[0-9]*.ndjson"))
@@ -103,12 +103,12 @@ def upsert(messages: dict[str, dict[str, Any]], event: dict[str, Any]) -> None:
         parts[:] = [one for one in parts if one["id"] != part["id"]] + [part]
 
 
-def heard(translator: Translator, lines: list[bytes]) -> list[Happening]:
+def heard(translator: Translator, lines: list[bytes]) -> list[AgentEvent]:
     """What they tell, one after another."""
     return [one for line in lines for _, told in translator.hear(line) for one in told]
 
 
-def said(happenings: list[Happening]) -> dict[str, str]:
+def said(happenings: list[AgentEvent]) -> dict[str, str]:
     """The texts and thoughts, by the part that they belong to."""
     texts: dict[str, str] = {}
     for one in happenings:
@@ -117,13 +117,13 @@ def said(happenings: list[Happening]) -> dict[str, str]:
     return texts
 
 
-def told(name: str) -> list[Happening]:
+def told(name: str) -> list[AgentEvent]:
     """All that a recording tells."""
     found = recording(name)
     return heard(found.translator(), found.lines)
 
 
-def of(kind: type[T], happenings: list[Happening]) -> list[T]:
+def of(kind: type[T], happenings: list[AgentEvent]) -> list[T]:
     """Those of one kind."""
     return [one for one in happenings if isinstance(one, kind)]
 

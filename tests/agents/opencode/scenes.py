@@ -6,7 +6,7 @@ from typing import Any
 
 from orchctl.agents.interface import Prompt
 from orchctl.agents.opencode.http import Patience
-from orchctl.session.happening import Delivered, Opened, TurnStarted
+from orchctl.session.events import Delivered, Opened, TurnStarted
 from tests.agents.opencode.hosting import MemoryHost
 from tests.agents.opencode.stub import Stub
 

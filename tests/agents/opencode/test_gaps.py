@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchctl.agents.opencode import records
-from orchctl.session.happening import (
+from orchctl.session.events import (
     Answered,
     Delivered,
     NeedsInput,

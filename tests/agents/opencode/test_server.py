@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchctl.agents.interface import Opening, Prompt
-from orchctl.session.happening import Closed, Delivered, NotOpened, Opened, Refused, TurnEnd
+from orchctl.session.events import Closed, Delivered, NotOpened, Opened, Refused, TurnEnd
 from tests.agents.opencode.hosting import MemoryHost, attended
 from tests.agents.opencode.scenes import HERE, THERE, begun, host_of, idle
 from tests.agents.opencode.stub import Stub

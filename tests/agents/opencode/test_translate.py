@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orchctl.agents.opencode import records
 from orchctl.agents.opencode.translate import Translator
-from orchctl.session.happening import (
+from orchctl.session.events import (
     Answered,
     Checkpoint,
     Closed,

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from orchctl.agents.interface import Opening, Prompt, Reply
-from orchctl.session.happening import Answered, Delivered, NeedsInput, Opened, Refused, Trouble, TurnEnd, TurnEnded
+from orchctl.session.events import Answered, Delivered, NeedsInput, Opened, Refused, Trouble, TurnEnd, TurnEnded
 from tests.agents.opencode.hosting import MemoryHost, attended
 from tests.agents.opencode.scenes import HERE, an_answer, begun, host_of, idle, work
 from tests.agents.opencode.stub import Stub

@@ -14,12 +14,12 @@ from orchctl.lazy_dataclass import dataclass
 from orchctl.session.agent import Usage
 
 __all__ = [
+    "AgentEvent",
     "Answered",
     "Checkpoint",
     "Choice",
     "Closed",
     "Delivered",
-    "Happening",
     "Need",
     "NeedsInput",
     "NotOpened",
@@ -200,7 +200,7 @@ class Closed:
     """The conversation is no longer held by the server."""
 
 
-Happening = (
+AgentEvent = (
     Text
     | Reasoning
     | Tool
