@@ -29,8 +29,7 @@ class Limits:
     """Kept by the keeper, so that they hold while no supervisor runs; a new keeper inherits them."""
 
     def __init__(self, plan: Plan) -> None:
-        now = time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the machine sleeps
-        self._ends_at = now + plan.timeout_s if plan.timeout_s is not None else None
+        self._ends_at = process.boot_s() + plan.timeout_s if plan.timeout_s is not None else None
         self.bound = open_process(plan.bind_pid, plan.bind_ticks) if plan.bind_pid is not None else -1
         self._unbound = plan.bind_pid is not None and self.bound < 0  # it had ended before we looked
 
@@ -40,7 +39,7 @@ class Limits:
             return 0.0
         if self._ends_at is None:
             return None
-        return max(0.0, self._ends_at - time.clock_gettime(time.CLOCK_BOOTTIME))
+        return max(0.0, self._ends_at - process.boot_s())
 
     def broken(self) -> str | None:
         """Why the session is to end now; said once for each reason."""
@@ -138,7 +137,7 @@ class Keeper:
     def _wait_ms(self) -> float | None:
         waits = [] if self._killing.at is None else [self._killing.at - time.monotonic()]
         limit = self._limits.wait_s() if self._ended_at is None else None
-        waits += [limit] if limit is not None else []
+        waits += [min(limit, process.LOOK_AGAIN_S)] if limit is not None else []
         waits += [AGAIN_S] if self._pair.unrecorded or not self._mover else []
         waits += [LOOK_FOR_ORPHAN_S] if self._drained is not None and not self._recorded else []
         waits += [AGAIN_S] if self._recorded and not self._pair.parent else []  # others' ends are no event

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from orchctl.log.disk import REAL
 from orchctl.log.time_index import Clockwork
 from orchctl.log.writer import Holds, SegmentWriter
-from orchctl.pair import child, kill, look, spec, wire
+from orchctl.pair import child, kill, look, process, spec, wire
 from orchctl.pair import shared as pair
 from orchctl.pair.connections import Audience, hello, received
 from orchctl.pair.exec_pipes import Drains
@@ -68,7 +68,7 @@ class Mover:
         self._killed = False  # somebody wants the session's end, whatever is not stored
         self._last_byte_at = 0.0
         self._said_quiet = self._said_idle = False
-        self._active_at = time.monotonic()
+        self._active_at = process.boot_s()
         self._watching: dict[int, int] = {}
         self._signalled: int | None = None  # the group that the last signal reached; told once
         self._asking: dict[bytes, int] = {}  # who waits for the keeper's word on who waits for input
@@ -109,7 +109,7 @@ class Mover:
             self._write_on()
             self._check_taken(now)
             self._check_quiet(now)
-            self._check_idle(now)
+            self._check_idle()
             if self._holds.expire(now):
                 self._trim()
             if self._finish_asked:
@@ -175,7 +175,7 @@ class Mover:
             silent_at = self._last_byte_at + QUIET_S if not self._conduit.pending else now + RETRY_S
             until.append(min(silent_at, max(self._ended_at, self._stalled_at) + QUIET_LIMIT_S))
         if self._pair.idle_s is not None and not self._said_idle:
-            until.append(self._active_at + self._pair.idle_s)
+            until.append(now + min(self._active_at + self._pair.idle_s - process.boot_s(), process.LOOK_AGAIN_S))
         return max(0.0, min(until) - now) * 1000 + 1 if until else None
 
     # terminal → log
@@ -198,7 +198,7 @@ class Mover:
                 self._log.make_room()
                 self._note(self._log.end)  # before the bytes, so that a killed mover leaves none in the wrong stream
         if count:
-            self._last_byte_at = self._active_at = time.monotonic()
+            self._last_byte_at, self._active_at = time.monotonic(), process.boot_s()
             self._write_on()
 
     def _write_on(self) -> None:
@@ -250,9 +250,11 @@ class Mover:
             self._said_quiet = True
             self._tell_keeper(pair.QUIET, wire.OFFSET.pack(self._log.end))
 
-    def _check_idle(self, now: float) -> None:
+    def _check_idle(self) -> None:
         limit = self._pair.idle_s
-        if limit is not None and not self._said_idle and not self._conduit.pending and now >= self._active_at + limit:
+        if limit is None or self._said_idle or self._conduit.pending:
+            return
+        if process.boot_s() >= self._active_at + limit:
             self._said_idle = True
             self._tell_keeper(pair.IDLE)
 
@@ -333,7 +335,7 @@ class Mover:
         self._tell_watchers()
 
     def _type(self, fd: int, payload: bytes, epoch: int | None = None) -> None:
-        now = self._active_at = time.monotonic()
+        now, self._active_at = time.monotonic(), process.boot_s()
         once, data = payload[: wire.ONCE_BYTES], payload[wire.ONCE_BYTES :]
         self._typist.add(fd, once, data, now, epoch)
         for _ in range(TAKEN_SPINS if self._pair.typed.is_key else 0):
@@ -375,7 +377,7 @@ class Mover:
 
     def _ask_for_end(self, fd: int, payload: bytes) -> None:
         """Only the keeper's word that it has let go of its own end makes it the end; until then nobody is told."""
-        now = self._active_at = time.monotonic()
+        now, self._active_at = time.monotonic(), process.boot_s()
         self._typist.add(fd, payload[wire.OFFSET.size :], b"", now, *wire.OFFSET.unpack_from(payload), end=True)
 
     def _raise_fence(self, _: int, payload: bytes) -> None:

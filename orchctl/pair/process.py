@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import resource
 import sys
+import time
 from collections.abc import Callable
 
 _PR_SET_DUMPABLE = 4
@@ -15,6 +16,7 @@ _TAKEN = (resource.RLIMIT_FSIZE, resource.RLIMIT_CPU, resource.RLIMIT_AS, resour
 _OOM_HIGHEST = 1000
 _OOM_ABOVE = 100  # as much as a tenth of all memory; a supervisor has far less
 _OOM_LOOKS = 10  # a program that forks without end is not followed for ever
+LOOK_AGAIN_S = 10.0  # at a limit: what a process waits by stands still while the machine sleeps
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
@@ -46,6 +48,11 @@ def take_limits() -> None:
         _, hard = resource.getrlimit(kind)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(kind, (hard, hard))
+
+
+def boot_s() -> float:
+    """Seconds since boot, also while the machine slept: what limits of a session are counted in."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def take_descriptors() -> None:

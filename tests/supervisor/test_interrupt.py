@@ -9,7 +9,6 @@ import asyncio
 import json
 import signal
 import socket
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from orchctl.pair import wire
 from orchctl.protocol.messages import ExecCommand
 from orchctl.session.command import Command
 from orchctl.shell.execution import Escalation
+from orchctl.supervisor.clock import boot_s
 from orchctl.supervisor.exec.running import Overtime, Running, interrupt
 from orchctl.supervisor.pair import PairLink
 
@@ -112,7 +112,7 @@ def _swept(tmp_path: Path, *, leaves: bool) -> list[tuple[int, int]]:
             pair = ScriptedPair(theirs, PROGRAM, {"signalled": PROGRAM})
             asyncio.get_running_loop().add_reader(theirs, pair.hear)
             running = Running(ExecCommand(session="s", exec_id="e"), Command(session="s", id="e", number=1, text="x"))
-            running.escalation = Escalation(time.monotonic(), 0.01)
+            running.escalation = Escalation(boot_s(), 0.01)
             overtime = Overtime(link, lambda _: leaves and pair.signalled >= 2)
             while len(pair.steps) < 4 and not (leaves and running.held_at is not None):
                 await overtime.wait(running, asyncio.Event())

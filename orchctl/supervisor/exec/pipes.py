@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import time
 
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.commands import CommandStore, apart_files
+from orchctl.supervisor.clock import boot_s
 from orchctl.supervisor.exec.running import COME_BACK_S, Running
 from orchctl.supervisor.pair import ANSWER_S, PairLink
 
@@ -41,7 +41,7 @@ class CommandPipes:
         draining = asyncio.ensure_future(pair.drain_pipes(exec_id))
         try:
             while not (await asyncio.wait((draining,), timeout=DRAIN_S))[0]:
-                now = time.monotonic()
+                now = boot_s()
                 late = running.timed_out or running.escalation.wait_s(now) == 0 or (running.left_at or math.inf) <= now
                 if late and pair.stalled:
                     running.timed_out = True

@@ -81,7 +81,7 @@ class Commands:
         )
         running = Running(asked, command)
         running.viewer = key_of(asked.viewer) if asked.viewer else ""
-        running.lease_until = time.monotonic() + asked.lease_wait_s
+        running.lease_until = boot_s() + asked.lease_wait_s
         self._by_id[asked.exec_id] = running
         self._waiting.append(running)
         self._arrived.set()
@@ -228,7 +228,7 @@ class Commands:
         running.began_boot_s = boot_s()
         running.line = self._typed_line(asked)
         if asked.timeout_s is not None:
-            running.escalation = Escalation(time.monotonic() + asked.timeout_s, asked.kill_after_s)
+            running.escalation = Escalation(boot_s() + asked.timeout_s, asked.kill_after_s)
         else:
             running.escalation = Escalation(None, asked.kill_after_s)
         text = self._text(asked)
@@ -251,7 +251,7 @@ class Commands:
 
     async def _admitted(self, running: Running) -> None:
         """Wait for the lease, for as long as anybody waits for the command."""
-        wait_s = max(0.0, running.lease_until - time.monotonic())
+        wait_s = max(0.0, running.lease_until - boot_s())
         if not self._session.leases.obstacle(running.viewer):
             await self._session.leases.admit(running.viewer, wait_s=wait_s)
             return

@@ -37,19 +37,18 @@ class ShellSession(LeasedSession, LogSession, Protocol):
 
 
 def deadline(at: float | None) -> dict[str, Any]:
-    """The fields of a record for a moment of our own clock; None: there is no limit."""
+    """The fields of a record for a moment in seconds since boot; None: there is no limit."""
     if at is None:
         return {"timeout_at": None, "boot": boot_id()}
-    left_s = at - time.monotonic()
-    return {"timeout_at": time.time() + left_s, "timeout_boot_s": boot_s() + left_s, "boot": boot_id()}
+    return {"timeout_at": time.time() + at - boot_s(), "timeout_boot_s": at, "boot": boot_id()}
 
 
 def begins_at(record: dict[str, Any]) -> float | None:
-    """The same moment on our own clock."""
+    """The same moment in seconds since boot."""
     if record.get("timeout_boot_s") is not None and record.get("boot") == boot_id():
-        return float(time.monotonic() + record["timeout_boot_s"] - boot_s())
+        return float(record["timeout_boot_s"])
     at = record.get("timeout_at")
-    return time.monotonic() + at - time.time() if at is not None else None
+    return boot_s() + at - time.time() if at is not None else None
 
 
 SETTLE_S = 0.01
@@ -129,7 +128,7 @@ class Overtime:
 
     async def check(self, running: Running) -> None:
         """Take the next step against a command that is past its time, or whose caller is gone."""
-        now = time.monotonic()
+        now = boot_s()
         if running.left_at is not None and now >= running.left_at:
             running.escalation.begin(now)
         if running.sweep_with:
@@ -156,7 +155,7 @@ class Overtime:
     async def wait(self, running: Running, ticket: asyncio.Event) -> None:
         """For news, or until the next step is due."""
         await self.check(running)
-        now = time.monotonic()
+        now = boot_s()
         waits = [running.escalation.wait_s(now), running.left_at and max(0.0, running.left_at - now)]
         if running.sweep_with:
             waits = [max(0.0, running.sweep_at - now)]
@@ -179,7 +178,7 @@ class Overtime:
         await interrupt(self._pair, about)
         if step in (Step.TERMINATE, Step.KILL):
             running.sweep_with = signal.SIGTERM if step is Step.TERMINATE else signal.SIGKILL
-            running.sweep_at = time.monotonic() + SWEEP_S
+            running.sweep_at = boot_s() + SWEEP_S
         if step is Step.GIVE_UP and self._pair.stalled:
             raise OrchctlError(
                 f"the output cannot be stored ({self._pair.stalled}), and how the command ended is not known",
@@ -190,13 +189,13 @@ class Overtime:
 
     async def sweep(self, running: Running) -> None:
         """What a timed-out command left running ends with it."""
-        until = time.monotonic() + running.asked.kill_after_s
+        until = boot_s() + running.asked.kill_after_s
         number = signal.SIGTERM
         try:
             while await self._pair.sweep(running.ticks, number):
                 await asyncio.sleep(LOOK_AGAIN_S)  # the kernel gives no event for the end of another's children
-                number = signal.SIGKILL if time.monotonic() >= until else signal.Signals.SIGTERM
-                if time.monotonic() >= until + 2:
+                number = signal.SIGKILL if boot_s() >= until else signal.Signals.SIGTERM
+                if boot_s() >= until + 2:
                     return
         except Conflict:
             return  # the session ended, and everything with it
@@ -280,7 +279,7 @@ class Running:
         """One watches no more; the last one takes the command along, after a while."""
         self.viewers = max(0, self.viewers - 1)
         if self.viewers == 0 and not self.asked.detach:
-            self.left_at = time.monotonic() + patience_s
+            self.left_at = boot_s() + patience_s
         self.news.tell()
 
     def interrupted(self, program: bool) -> None:
@@ -319,15 +318,15 @@ class WaitNotice:
 
     def __init__(self, call: Call, *, wanted: bool) -> None:
         self._call = call
-        self._due_at = time.monotonic() + TELL_S if wanted else None
+        self._due_at = boot_s() + TELL_S if wanted else None
 
     async def wait(self, *events: asyncio.Event) -> None:
         """Until one of the events, or until the caller is to be told again."""
-        left_s = None if self._due_at is None else max(0.0, self._due_at - time.monotonic())
+        left_s = None if self._due_at is None else max(0.0, self._due_at - boot_s())
         await (set_within(events[0], left_s) if len(events) == 1 else either(*events, limit_s=left_s))
 
     async def tell(self, what: Callable[[], CommandWait]) -> None:
         """If it is time."""
-        if self._due_at is not None and time.monotonic() >= self._due_at:
-            self._due_at = time.monotonic() + TELL_S
+        if self._due_at is not None and boot_s() >= self._due_at:
+            self._due_at = boot_s() + TELL_S
             await self._call.say(CommandWaits(wait=what()))

@@ -113,6 +113,31 @@ def test_a_lease_ends_while_the_machine_sleeps(world: World, clocks: Clocks) -> 
     until(lambda: b"typed" in world.log(session))
 
 
+@pytest.mark.parametrize("pipe", [False, True], ids=["terminal", "pipe"])
+def test_a_command_is_past_its_time_after_a_sleep_of_the_machine(world: World, clocks: Clocks, pipe: bool) -> None:
+    session = world.ok("spawn", "bash")
+    world.ok("exec", session, "true")
+    options = ["--timeout", "1h", *(["--pipe"] if pipe else [])]
+    running = world.start("exec", session, *options, "sleep 1000")
+    until(lambda: _commands(world, session).count(b'"type":"begin"') == 2)
+    clocks.set(real_s=2 * HOUR_S)  # not a second of it has passed
+    assert world.ok("list", "-q") == session
+    assert running.poll() is None
+    clocks.set(real_s=2 * HOUR_S, boot_s=2 * HOUR_S)
+    running.communicate(timeout=30)
+    assert running.returncode == 124
+
+
+@pytest.mark.parametrize(("option", "reason"), [("--timeout", "timeout"), ("--idle-timeout", "idle-timeout")])
+def test_a_session_is_past_its_time_after_a_sleep_of_the_machine(
+    world: World, clocks: Clocks, option: str, reason: str
+) -> None:
+    session = world.ok("spawn", option, "1h", "sleep", "1000")
+    clocks.set(boot_s=2 * HOUR_S)
+    until(lambda: b'"empty"' in world.journal(session), deadline_s=30)  # nobody wakes its pair by a question
+    assert world.json("info", session)["end_reason"] == reason
+
+
 def test_a_conversation_is_idle_while_the_machine_sleeps(world: World, clocks: Clocks) -> None:
     with kits.scripted(world) as kit:
         with open(f"{world.state}/config.toml", "w", encoding="utf-8") as file:
