@@ -8,12 +8,11 @@ start of its output (C) by the last of the preexec functions, which is there for
 prompt:
 
     PROMPT_EOL_MARK   A: before anything that the shell draws
-    __oc_a            A: first of the precmd functions, where the shell draws no such mark
-    __oc_p            P: last of them, with the status that the text left
+    __oc_p            P: last of the precmd functions, with the status that the text left
 
 zsh numbers every command that it runs as a job, `.` and `{ }` among them: a text that is sourced by the typed line
 alone has 2 for its first job, and one in `always` 4, so there is no other way to number 1. Where the text cannot stand
-in the line, or there is no line editor, the file is sourced, as the line says.
+in the line, there is no line editor, or the shell draws no PROMPT_EOL_MARK, the file is sourced, as the line says.
 
 zsh looks for its start-up files in one directory. It is pointed to ours, and each of them puts the user's
 directory back, runs the user's file of that name, and takes note of the directory that this one may have set.
@@ -77,7 +76,7 @@ _JOBS = re.compile(r"(?<![^\s;&|({])%(\d{1,5})(?![^\s;&|)}])")
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _SHADOWED = "orchctl: a function named builtin hides the builtin; nothing was run"
 # What a text must not speak of to stand in the typed line: it would see that it is no file, or take marks away.
-_OF_FILES = re.compile(r"\bLINENO\b|prompt_?(?:eol|sp|cr)|zshrc|histchars|\b(?:no_?)?zle\b", re.IGNORECASE)
+_OF_FILES = re.compile(r"\bLINENO\b|prompt_?(?:eol|sp|cr)|zshrc|histchars|\b(?:no_?)?zle\b|precmd|__oc_", re.IGNORECASE)
 # A text of several lines is read line by line, and its messages tell their numbers, unless it has to do with jobs.
 _OF_JOBS = re.compile(r"(?<![&<>|])&(?![&>|!])|(?<![^\s;&|({'\"])%[\d%+-]")
 _LINE_BY_LINE = re.compile(r"\b(?:alias|unalias|setopt|unsetopt|emulate|set)\b")
@@ -227,7 +226,6 @@ def _heal(nonce: str, folder: str) -> str:
     letters = len(f"]6973;{nonce};B;{'0' * ID_LENGTH}]6973;{nonce};C;{'0' * ID_LENGTH};{BY_PROMPT}")
     starts = _hook_mark(f"$'\\e'\"]6973;{nonce};C;$1;{BY_PROMPT}{'.' * (-letters % TAB_STOPS)}\"$'\\a'")
     words = {
-        "@BEGINS@": _hook_mark(f"$'\\e'\"]6973;{nonce};A;;${{(%):-{_CLOCK}}};\"$'\\a'"),
         "@SHOWN@": _hook_mark(f"$'\\e'\"]6973;{nonce};P;$told\"$'\\a'"),
         "@FIRST@": _hook_mark(f"$'\\e'\"]6973;{nonce};B;$i\"$'\\a'"),
         "@START@": shlex.quote(_START.replace("@C@", starts)),
@@ -270,11 +268,6 @@ unset 'functions[__oc_x]'
 _HOOK = r"""
 [[ -o aliases ]] && __oc_aliases=1
 \setopt no_aliases
-__oc_a() {
-  (( ${+functions[emulate]} )) || emulate -L zsh
-  (( ${+functions[setopt]} )) || setopt no_xtrace
-  @BEGINS@
-}
 __oc_p() {
   local s=$? w=$_ f=$- p="${(j: :)pipestatus[@]:0:@MOST@} ." e=
   [[ ! -o pipefail ]] || f+='@PIPES@'
@@ -294,8 +287,7 @@ __oc_p() {
     unset -m '__oc_*'
     (( ! ${+functions[__oc_c]} )) || unset 'functions[__oc_c]'
   fi
-  [[ ${precmd_functions[1]} == __oc_a && ${precmd_functions[-1]} == __oc_p ]] ||
-    precmd_functions=(__oc_a ${precmd_functions:#__oc_[ap]} __oc_p)
+  [[ ${precmd_functions[-1]} == __oc_p ]] || precmd_functions=(${precmd_functions:#__oc_p} __oc_p)
   [[ ${PROMPT_EOL_MARK-} == *@NONCE@* ]] ||
     typeset -g +x PROMPT_EOL_MARK=@MARK@"${PROMPT_EOL_MARK-%B%S%#%s%b}"
   if [[ -o zle && ${widgets[zle-line-finish]-} != user:__oc_f ]]; then
@@ -317,8 +309,8 @@ __oc_f() {
   local i=${BUFFER#@BEFORE@} t= o= x=
   i=${i%@AFTER@}
   if [[ $CONTEXT == start && $BUFFER == @BEFORE@*@AFTER@ && $i != *[^0-9a-f]* && -s @FOLDER@/b$i ]] &&
-    [[ "${functions[__oc_l]-}" != *$i* ]] && (( @NEEDED@ == 0 )) &&
-    { (( ! ${+functions[precmd]} )) || [[ -o prompt_sp && -o prompt_cr ]] }
+    [[ "${functions[__oc_l]-}" != *$i* ]] &&
+    [[ -o prompt_sp && -o prompt_cr ]] && (( @NEEDED@ == 0 ))
   then
     x="histchars=${(q)histchars};"
     for o in all_export interactive_comments correct correct_all; do
@@ -346,7 +338,7 @@ __oc_f() {
   fi
 }
 typeset -ga precmd_functions zshaddhistory_functions
-precmd_functions=(__oc_a ${precmd_functions:#__oc_[ap]} __oc_p)
+precmd_functions=(${precmd_functions:#__oc_p} __oc_p)
 zshaddhistory_functions=(${zshaddhistory_functions:#__oc_h} __oc_h)
 (( ! ${+__oc_aliases} )) || setopt aliases
 unset __oc_aliases
@@ -384,9 +376,8 @@ def _in_line(order: Order, pipe: str) -> str:
 
 def _begin(order: Order) -> str:
     """Before the command: not twice, the hook in place, and B."""
-    hook = (
-        '[[ "${precmd_functions[*]-}" == *__oc_a*__oc_p* && -n "${functions[__oc_p]-}" && -n "${functions[__oc_a]-}" ]]'
-    )
+    there = "${+functions[__oc_p]} && ${+functions[__oc_f]}"
+    hook = f'[[ "${{precmd_functions[*]-}}" == *__oc_p* ]] && (( {there} ))'
     once = f'[[ "${{functions[__oc_l]-}}" != *{order.exec_id}* ]] || {{ {_GIVE};}}'
     word = always_quoted(order.last_word) if NEEDS_LAST_WORD.search(order.text) else ""
     steps = [

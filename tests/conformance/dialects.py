@@ -36,6 +36,7 @@ class Dialect:
     own: tuple[bytes, ...] = ()
     examples: tuple[tuple[str, ...], ...] = ()
     env: dict[str, str] = field(default_factory=dict)
+    alone: str = ":"  # what is typed into the plain shell only, so that nothing but prompts is drawn
     signals_from: int = 128  # a status of this and N is the end by signal N
 
     def code(self, status: int) -> int:
@@ -136,7 +137,8 @@ _MKSH = Dialect(
 _ZSH = Dialect(
     kind=ZSH,
     plain=("zsh", "-f", "-i", "+Z"),
-    first="setopt prompt_subst; unsetopt prompt_sp prompt_cr; PS2=",
+    first="setopt prompt_subst; PS2=",
+    alone="unsetopt prompt_sp prompt_cr",
     state='echo "$? $pipestatus"; echo "${a-} ${b-} $PWD $options[xtrace] $options[nounset] $options[pipefail]";'
     f" {_JOBS}; trap; whence -w f",
     scripts=scripts(*_EXIT, *_FAILPIPE, *_ERR),
@@ -145,6 +147,6 @@ _ZSH = Dialect(
         rb"(?m)^zsh:(?:\d+:)? ?",
         rb"(?m)^\+[^\n>]*> ",
     ),
-    examples=(*_EXAMPLES[:2], ("trap 'echo E$?' ERR", "cat <<x; false\nin\nx", "! false | true")),
+    examples=(*_EXAMPLES, ("trap 'echo E$?' ERR", "cat <<x; false\nin\nx", "! false | true")),
 )
 DIALECTS = (_BASH, _DASH, _BUSYBOX, _KSH93, _MKSH, _ZSH)

@@ -26,7 +26,7 @@ class PlainShell:
             os.chdir(env["HOME"])
             os.execvpe(dialect.plain[0], dialect.plain, dict(env))
         self._seen = b""
-        self._type(f"{dialect.first}; stty -echo; PS1='=end-''$?='")
+        self._type(f"{dialect.first}; {dialect.alone}; stty -echo; PS1='=end-''$?='")
         self._next()
 
     def run(self, text: str) -> tuple[int, bytes]:
