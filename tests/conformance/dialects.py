@@ -143,9 +143,9 @@ _ZSH = Dialect(
     f" {_JOBS}; trap; whence -w f",
     scripts=scripts(*_EXIT, *_FAILPIPE, *_ERR),
     own=(
+        rb"(?m)^\+[^\n>]*> ",
         rb"[^\n: ]*/(?:x6973-|[bc])[0-9a-f]{16}:(?:\d+:)?(?: (?=\w))?",
         rb"(?m)^zsh:(?:\d+:)? ?",
-        rb"(?m)^\+[^\n>]*> ",
     ),
     examples=(*_EXAMPLES, ("trap 'echo E$?' ERR", "cat <<x; false\nin\nx", "! false | true")),
 )
