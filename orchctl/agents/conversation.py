@@ -24,7 +24,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from orchctl.lazy_dataclass import dataclass
-from orchctl.session import happenings
+from orchctl.session import events
 from orchctl.session.events import (
     AgentEvent,
     Answered,
@@ -129,7 +129,7 @@ class Conversation:
         if rule is not None:
             rule(self, record)
         for plain in record.get("happened", ()):
-            happening = happenings.decode(plain)
+            happening = events.decode(plain)
             if happening is not None:
                 self._happen(happening, record)
         if not self.busy and not self.pending:

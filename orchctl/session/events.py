@@ -10,7 +10,9 @@ import enum
 from dataclasses import field
 from typing import Any
 
+from orchctl.errors import PeerBroke
 from orchctl.lazy_dataclass import dataclass
+from orchctl.plain import from_plain, to_plain
 from orchctl.session.agent import Usage
 
 __all__ = [
@@ -217,3 +219,54 @@ AgentEvent = (
     | Refused
     | Closed
 )
+
+
+Record = dict[str, Any]
+TEXT_LIMIT = 1 << 14  # characters of a tool's output in a journal; the raw log has all of it
+_KINDS: dict[str, type[Any]] = {
+    "text": Text,
+    "reasoning": Reasoning,
+    "tool": Tool,
+    "turn-started": TurnStarted,
+    "turn-ended": TurnEnded,
+    "needs-input": NeedsInput,
+    "answered": Answered,
+    "checkpoint": Checkpoint,
+    "trouble": Trouble,
+    "unknown": Unknown,
+    "opened": Opened,
+    "not-opened": NotOpened,
+    "delivered": Delivered,
+    "refused": Refused,
+    "closed": Closed,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def encode(happening: AgentEvent) -> Record:
+    """One of them; what is long is cut in the middle."""
+    record: Record = {"happening": _NAMES[type(happening)], **to_plain(happening)}
+    for name in ("output", "text", "message"):
+        if isinstance(record.get(name), str):
+            record[name] = shortened(record[name])
+    return record
+
+
+def decode(record: Record) -> AgentEvent | None:
+    """The same back; None for one that a later version wrote."""
+    kind = _KINDS.get(str(record.get("happening")))
+    if kind is None:
+        return None
+    try:
+        found: AgentEvent = from_plain(kind, record)
+    except PeerBroke:
+        return None
+    return found
+
+
+def shortened(text: str, limit: int = TEXT_LIMIT) -> str:
+    """Beginning and end of a long text."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchctl.plain import to_plain
-from orchctl.session import happenings
+from orchctl.session import events
 from orchctl.session.events import (
     AgentEvent,
     Answered,
@@ -94,7 +94,7 @@ def of_conversation(record: Record) -> list[Record]:
         lost = {"first": record["first"], "end": record["end"], "of": "server"}
         found.append({"type": "gap", **lost, "offset": record.get("text", 0)})
     for plain in record.get("happened", ()):
-        happening = happenings.decode(plain)
+        happening = events.decode(plain)
         event = _event(happening) if happening is not None else None
         if event is not None:
             found.append({**event, "offset": record.get("text", 0)})
@@ -128,7 +128,7 @@ def _other(one: AgentEvent) -> Record | None:
 
 
 def _short(text: str) -> str:
-    return happenings.shortened(text, TEXT)
+    return events.shortened(text, TEXT)
 
 
 def _cut(value: Any, depth: int = 4) -> Any:

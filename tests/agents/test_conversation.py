@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from orchctl.agents.conversation import Conversation
 from orchctl.agents.transcript import GATHERED, Uptake
-from orchctl.session import happenings
+from orchctl.session import events
 from orchctl.session.events import (
     AgentEvent,
     Answered,
@@ -56,7 +56,7 @@ ALL: list[AgentEvent] = [
 
 
 def _record(kind: str, *said: AgentEvent, at: int = 0, text: int = 0, **fields: Any) -> dict[str, Any]:
-    happened = [happenings.encode(one) for one in said]
+    happened = [events.encode(one) for one in said]
     return {"type": kind, "time": 1.0, "at": at, "text": text, "happened": happened, **fields}
 
 
@@ -69,13 +69,13 @@ def _folded(*records: dict[str, Any]) -> Conversation:
 
 def test_every_happening_comes_back_from_its_journal() -> None:
     assert {type(one) for one in ALL} == set(AgentEvent.__args__)
-    assert [happenings.decode(happenings.encode(one)) for one in ALL] == ALL
-    assert happenings.decode({"happening": "from the future"}) is None
-    assert happenings.decode({"happening": "tool"}) is None
+    assert [events.decode(events.encode(one)) for one in ALL] == ALL
+    assert events.decode({"happening": "from the future"}) is None
+    assert events.decode({"happening": "tool"}) is None
 
 
 def test_a_long_text_is_cut_in_the_middle() -> None:
-    cut = happenings.shortened("a" * 50 + "b" * 50, 20)
+    cut = events.shortened("a" * 50 + "b" * 50, 20)
     assert cut.startswith("a" * 10)
     assert cut.endswith("b" * 10)
     assert "80 characters" in cut

@@ -19,7 +19,7 @@ from orchctl.agents.transcript import Transcript, Uptake
 from orchctl.errors import Conflict, OrchctlError
 from orchctl.log.reader import OutputLog
 from orchctl.log.session_files import ConversationStore, Spec
-from orchctl.session import environment, happenings
+from orchctl.session import environment, events
 from orchctl.session.agent import Agent, AgentState
 from orchctl.session.events import AgentEvent, Answered, Need, Text, Trouble, TurnEnd, TurnEnded, TurnStarted
 from orchctl.session.run import Run
@@ -233,7 +233,7 @@ class Talk:
         if self.state.busy:
             raise Conflict("the agent is at work; 'interrupt' ends its turn, 'wait --for turn' waits", code="busy")
         holder, self._since = self._held(), boot_s()
-        says = self._uptake.prompt(happenings.shortened(text, SHOWN_PROMPT))
+        says = self._uptake.prompt(events.shortened(text, SHOWN_PROMPT))
         self._note({"type": "prompt", "once": once, "who": who, "prompt": text}, says=says)
         holder.backend.send(self.id, Prompt(text=text, once=once))
         return self.state.prompts[once]
@@ -339,7 +339,7 @@ class Talk:
                 end = self._transcript.end + len(text.encode("utf-8", "replace"))
                 record |= {"text": end, "fresh": self._uptake.fresh, "part": self._uptake.part}
                 record |= {"says": text} if text else {}
-                record |= {"happened": [happenings.encode(one) for one in journal]} if journal else {}
+                record |= {"happened": [events.encode(one) for one in journal]} if journal else {}
                 self._store.append(record)
                 self.state.apply(record)
             self._transcript.add(text)
