@@ -5,8 +5,8 @@ _orchctl_about() {
     nodes= options= arguments=
     case "$1" in
         '')
-            nodes='spawn exec list ls ps info show top tail search screen export attach send history wait expect interrupt pending approve deny answer harness rename label signal resize pause unpause restart lease kill kill-by-manager verify events prune audit limits config doctor supervisor completion schema'
-            options='--host --verbose --color --no-autostart --version -h --help'
+            nodes='spawn exec list ls ps info show inspect top stats tail logs search screen export attach send history wait expect interrupt pending approve deny answer harness rename label signal resize pause unpause restart lease kill stop kill-by-manager verify events prune rm audit limits config doctor supervisor completion schema'
+            options='--host --verbose --color --no-autostart -V --version -h --help'
             ;;
         'spawn')
             options='--name -m --manager -b --backend --prompt --model --profile --permission --resume --shell -w --cwd --size -e --env --env-file -l --label --timeout --idle-timeout --bind-pid --restart --if-exists --no-pty --stdin --rm --wait --follow --attach --id-file --json --template -q --quiet -h --help'
@@ -29,7 +29,7 @@ _orchctl_about() {
             arguments='live-many...'
             ;;
         'tail')
-            options='-f --follow -n --since --until -t --times --prefix --stream --raw --plain --command --exit-status -m --manager -l --label --repo --all --json --template -q --quiet -h --help'
+            options='-f --follow -n --tail --since --until -t --times --prefix --stream --raw --plain --command --exit-status -m --manager -l --label --repo --all --json --template -q --quiet -h --help'
             arguments='any-many...'
             ;;
         'search')
@@ -267,7 +267,7 @@ _orchctl_value() {
         'list --group-by')
             value='=repo,manager'
             ;;
-        'tail -n' | 'supervisor logs -n' | 'supervisor logs --lines')
+        'tail -n' | 'tail --tail' | 'supervisor logs -n' | 'supervisor logs --lines')
             value='=all'
             ;;
         'tail --stream')
@@ -298,6 +298,11 @@ _orchctl_alias() {
         ' ls') path='list' ;;
         ' ps') path='list' ;;
         ' show') path='info' ;;
+        ' inspect') path='info' ;;
+        ' logs') path='tail' ;;
+        ' stats') path='top' ;;
+        ' rm') path='prune' ;;
+        ' stop') path='kill' ;;
         *) path=${1:+$1 }$2 ;;
     esac
 }

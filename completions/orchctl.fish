@@ -33,7 +33,7 @@ function __orchctl_valued
         case 'top'
             contains -- $argv[2] -m --manager -l --label --repo --template
         case 'tail'
-            contains -- $argv[2] -n --since --until --stream --command -m --manager -l --label --repo --template
+            contains -- $argv[2] -n --tail --since --until --stream --command -m --manager -l --label --repo --template
         case 'search'
             contains -- $argv[2] -A --after-context -B --before-context -C --context --since --max -m --manager -l --label --repo --template
         case 'screen'
@@ -140,6 +140,16 @@ function __orchctl_alias
             set __orchctl_path list
         case ' show'
             set __orchctl_path info
+        case ' inspect'
+            set __orchctl_path info
+        case ' logs'
+            set __orchctl_path tail
+        case ' stats'
+            set __orchctl_path top
+        case ' rm'
+            set __orchctl_path prune
+        case ' stop'
+            set __orchctl_path kill
         case '*'
             set __orchctl_path (string trim -- "$__orchctl_path $argv[1]")
     end
@@ -249,8 +259,11 @@ complete -c orchctl -n '__orchctl_at \'\'' -a ls -d 'Show the live sessions.'
 complete -c orchctl -n '__orchctl_at \'\'' -a ps -d 'Show the live sessions.'
 complete -c orchctl -n '__orchctl_at \'\'' -a info -d 'Show one session in full.'
 complete -c orchctl -n '__orchctl_at \'\'' -a show -d 'Show one session in full.'
+complete -c orchctl -n '__orchctl_at \'\'' -a inspect -d 'Show one session in full.'
 complete -c orchctl -n '__orchctl_at \'\'' -a top -d 'Show what sessions use, live.'
+complete -c orchctl -n '__orchctl_at \'\'' -a stats -d 'Show what sessions use, live.'
 complete -c orchctl -n '__orchctl_at \'\'' -a tail -d 'Show a session\'s output; -f follows it.'
+complete -c orchctl -n '__orchctl_at \'\'' -a logs -d 'Show a session\'s output; -f follows it.'
 complete -c orchctl -n '__orchctl_at \'\'' -a search -d 'Find lines in the output of sessions.'
 complete -c orchctl -n '__orchctl_at \'\'' -a screen -d 'Show what a session\'s terminal shows now.'
 complete -c orchctl -n '__orchctl_at \'\'' -a export -d 'Take a session\'s recording out.'
@@ -274,10 +287,12 @@ complete -c orchctl -n '__orchctl_at \'\'' -a unpause -d 'Let a paused session g
 complete -c orchctl -n '__orchctl_at \'\'' -a restart -d 'End what a session runs and start it again.'
 complete -c orchctl -n '__orchctl_at \'\'' -a lease -d 'Say who may type into a session.'
 complete -c orchctl -n '__orchctl_at \'\'' -a kill -d 'End sessions.'
+complete -c orchctl -n '__orchctl_at \'\'' -a stop -d 'End sessions.'
 complete -c orchctl -n '__orchctl_at \'\'' -a kill-by-manager -d 'End every session of a manager and below it.'
 complete -c orchctl -n '__orchctl_at \'\'' -a verify -d 'Check every file of the store.'
 complete -c orchctl -n '__orchctl_at \'\'' -a events -d 'Show what happened, as NDJSON; -f follows.'
 complete -c orchctl -n '__orchctl_at \'\'' -a prune -d 'Take ended sessions away, or their output.'
+complete -c orchctl -n '__orchctl_at \'\'' -a rm -d 'Take ended sessions away, or their output.'
 complete -c orchctl -n '__orchctl_at \'\'' -a audit -d 'Show who did what; --verify checks that nothing was changed.'
 complete -c orchctl -n '__orchctl_at \'\'' -a limits -d 'Show what managers may have, and what they have.'
 complete -c orchctl -n '__orchctl_at \'\'' -a config -d 'Show and change settings.'
@@ -289,7 +304,7 @@ complete -c orchctl -n '__orchctl_at \'\'' -l host -r -f -a 'local ephemeral' -d
 complete -c orchctl -n '__orchctl_at \'\'' -l verbose -d 'Say on stderr what is being done.'
 complete -c orchctl -n '__orchctl_at \'\'' -l color -r -f -a 'auto always never' -d 'When to use colour.'
 complete -c orchctl -n '__orchctl_at \'\'' -l no-autostart -d 'Fail instead of starting a supervisor.'
-complete -c orchctl -n '__orchctl_at \'\'' -l version -d 'Show the version and exit.'
+complete -c orchctl -n '__orchctl_at \'\'' -s V -l version -d 'Show the version and exit.'
 complete -c orchctl -n '__orchctl_at \'\'' -s h -l help -d 'Show this message and exit.'
 
 complete -c orchctl -n '__orchctl_at \'spawn\'' -l name -r -f -d 'A name for it, unique among live sessions.'
@@ -381,7 +396,7 @@ complete -c orchctl -n '__orchctl_at \'top\'' -s h -l help -d 'Show this message
 complete -c orchctl -n '__orchctl_argument \'top\' 1+' -f -k -a '(__orchctl_candidates live-many)'
 
 complete -c orchctl -n '__orchctl_at \'tail\'' -s f -l follow -d 'Go on until the sessions are closed.'
-complete -c orchctl -n '__orchctl_at \'tail\'' -s n -r -f -a 'all' -d 'How many lines; 10 by default.'
+complete -c orchctl -n '__orchctl_at \'tail\'' -s n -l tail -r -f -a 'all' -d 'How many lines; 10 by default.'
 complete -c orchctl -n '__orchctl_at \'tail\'' -l since -r -f -d 'From then on.'
 complete -c orchctl -n '__orchctl_at \'tail\'' -l until -r -f -d 'Up to then.'
 complete -c orchctl -n '__orchctl_at \'tail\'' -s t -l times -d 'The time in front of each line.'

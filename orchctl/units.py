@@ -66,3 +66,8 @@ def about_size(count: float) -> str:
             shown = count / (1 << _SHIFTS[unit])
             return f"{shown:.1f}{unit}" if shown < 10 else f"{shown:.0f}{unit}"
     return f"{count:.0f}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 session`, `2 sessions`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

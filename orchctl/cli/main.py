@@ -123,12 +123,30 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "Print a completion script for a shell."),
     "schema": ("schema", "Print the JSON Schema of what orchctl prints."),
 }
-ALIASES = {"ls": "list", "ps": "list", "show": "info"}
+# names that people know from other tools
+ALIASES = {
+    "ls": "list",
+    "ps": "list",
+    "show": "info",
+    "inspect": "info",
+    "logs": "tail",
+    "stats": "top",
+    "rm": "prune",
+    "stop": "kill",
+}
 PASS_THROUGH = 125  # our own trouble in commands that give a program's exit code
 
 
 class LazyGroup(click.Group):
     """Knows its commands by name and loads one when it is asked for."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`help COMMAND` is `COMMAND --help`, and `version` is `--version`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        elif args == ["version"]:
+            args = ["--version"]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -142,11 +160,17 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        """From the table alone, in sections."""
+        from orchctl.cli.overview import SECTIONS
+
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
+        with formatter.section("Other names"):
+            formatter.write_dl([(name, f"The same as {meant!r}.") for name, meant in ALIASES.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--host",
     envvar="ORCHCTL_HOST",
@@ -157,9 +181,9 @@ class LazyGroup(click.Group):
 @click.option("--verbose", is_flag=True, help="Say on stderr what is being done.")
 @click.option("--color", "colour", type=click.Choice(CHOICES), default="auto", help="When to use colour.")
 @click.option("--no-autostart", is_flag=True, help="Fail instead of starting a supervisor.")
-@click.version_option(VERSION, message="orchctl %(version)s")
-@click.pass_obj
-def cli(app: App, host: str, verbose: bool, colour: str, no_autostart: bool) -> None:
+@click.version_option(VERSION, "-V", "--version", message="orchctl %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, host: str, verbose: bool, colour: str, no_autostart: bool) -> None:
     """Run work in terminals that outlive you.
 
     \b
@@ -173,7 +197,12 @@ def cli(app: App, host: str, verbose: bool, colour: str, no_autostart: bool) -> 
     of the command's own, in a temporary directory; it ends with the command, and everything
     with it. ORCHCTL_HOST says the same.
     """
+    app = ctx.ensure_object(App)
     app.autostart, app.host, app.verbose, app.colour = not no_autostart, host, verbose, colour
+    if ctx.invoked_subcommand is None:
+        from orchctl.cli.overview import show
+
+        show(app, ctx)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -204,6 +233,9 @@ def is_interrupt(error: BaseException) -> bool:
 def _fail(app: App, words: list[str], error: Exception) -> int:
     name, own_words = own(words, lambda name: cli.get_command(click.Context(cli), name))
     status, code, message = _told(error)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not app.as_json:
+        click.echo(error.ctx.get_help(), err=True)  # a group alone
+        return status
     report(code, message, as_json=app.as_json or "--json" in own_words)
     return PASS_THROUGH if status != 124 and passes_through(ALIASES.get(name, name), own_words) else status
 
@@ -223,6 +255,10 @@ def _told(error: Exception) -> tuple[int, str, str]:
 
 def _usage(error: click.ClickException) -> str:
     text = error.format_message()
+    if isinstance(error, click.NoSuchOption | click.exceptions.NoSuchCommand):
+        from orchctl.cli.overview import unknown
+
+        text = unknown(error, (*COMMANDS, *ALIASES))
     if isinstance(error, click.UsageError) and error.ctx is not None:
         return f"{text} Try '{error.ctx.command_path} --help'."
     return text

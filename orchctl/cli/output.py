@@ -125,7 +125,7 @@ def _tell(what: str, done: threading.Event) -> None:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-_PART = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)\}|[{}]|\\(.)|\\\Z", re.DOTALL)
+_PART = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_.-]*)(?::\.(\d{1,4}))?\}|[{}]|\\(.)|\\\Z", re.DOTALL)
 _ESCAPES = {"t": "\t", "n": "\n", "0": "\0", "\\": "\\", "e": "\x1b", "r": "\r"}
 
 
@@ -214,21 +214,25 @@ def _noted(ctx: click.Context, _: click.Parameter, value: bool) -> bool:
 def _checked(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
     if text is not None:
         for found in _PART.finditer(text):
-            if found[0] in ("{", "}", "\\") or (found[2] is not None and found[2] not in _ESCAPES):
+            if found[0] in ("{", "}", "\\") or (found[3] is not None and found[3] not in _ESCAPES):
                 raise click.BadParameter(
-                    rf"{found[0]!r} at character {found.start() + 1}: fields are {{name}}, a brace is {{{{ or }}}}, "
+                    rf"{found[0]!r} at character {found.start() + 1}: fields are {{name}} or {{name:.8}}, "
+                    r"a brace is {{ or }}, "
                     r"and \t \n \r \e \0 \\ are known"
                 )
+        if re.search(r"\{\{\s*\.\w", text):
+            raise click.BadParameter("fields are {name}, not {{.Name}}; 'orchctl schema' lists them")
     return text
 
 
 def fill(template: str, value: Any) -> str:
-    """`template` with each `{field}`, or `{field.inner}`, replaced by that of `value`."""
+    """`template` with each `{field}`, `{field.inner}` or `{field:.8}` (8 characters) replaced by that of `value`."""
 
     def part(found: re.Match[str]) -> str:
         if found[1] is not None:
-            return _text(_field(value, found[1]))
-        return _ESCAPES[found[2]] if found[2] is not None else found[0][0]
+            text = _text(_field(value, found[1]))
+            return text if found[2] is None else text[: int(found[2])]
+        return _ESCAPES[found[3]] if found[3] is not None else found[0][0]
 
     return _PART.sub(part, template)
 

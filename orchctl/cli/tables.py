@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,7 +21,8 @@ from orchctl.session.model import Session, State
 if TYPE_CHECKING:
     from orchctl.session.search import Count, Line
 
-HEAD = ("ID", "NAME", "MANAGER", "STATE", "TIME", "COMMAND")
+HEAD = ("ID", "NAME", "MANAGER", "STATE", "TIME", "ENDED", "COMMAND")
+NOT_BY_ITSELF = ("killed", "timeout", "idle-timeout")  # what is shown instead of the exit code, which is the signal's
 SORTS: dict[str, Callable[[Session], tuple[object, ...]]] = {
     "created": lambda session: (session.created_at,),
     "name": lambda session: (session.name is None, session.name or ""),
@@ -47,6 +49,7 @@ def row(session: Session) -> list[str]:
         session.managed_by,
         state_of(session),
         age(session.uptime or 0.0),
+        f"{age(time.time() - session.ended_at)} ago" if session.ended_at is not None else "-",
         command_of(session),
     ]
 
@@ -54,8 +57,9 @@ def row(session: Session) -> list[str]:
 def state_of(session: Session) -> str:
     """With what matters beside it: an exit status, or what keeps it."""
     if session.state is State.CLOSED:
-        end = session.end_reason.value if session.exit_status is None and session.end_reason else session.exit_status
-        return f"closed ({end})"
+        reason = session.end_reason.value if session.end_reason else None
+        told = reason if session.exit_status is None or reason in NOT_BY_ITSELF else session.exit_status
+        return f"closed ({told})"
     beside = [name for name in ("paused", "degraded") if getattr(session, name)]
     beside += ["stalled"] if session.stalled else []
     return f"{session.state.value} ({', '.join(beside)})" if beside else session.state.value
@@ -71,7 +75,12 @@ def show_sessions(sessions: Sequence[Session], *, colour: bool, width: int = 1 <
     """The table of `list`; the state in colour."""
     if not sessions:
         return []
-    head, *lines = aligned(HEAD, [row(session) for session in sessions], width=width)
+    columns: tuple[str, ...] = HEAD
+    rows = [row(session) for session in sessions]
+    if all(session.ended_at is None for session in sessions):  # the column would be empty
+        at = HEAD.index("ENDED")
+        columns, rows = HEAD[:at] + HEAD[at + 1 :], [one[:at] + one[at + 1 :] for one in rows]
+    head, *lines = aligned(columns, rows, width=width)
     start = head.index("STATE")
     for number, session in enumerate(sessions):
         state = state_of(session)
@@ -238,15 +247,45 @@ def _steady(session: dict[str, Any]) -> dict[str, Any]:
 
 
 def repaint(lines: Callable[[], list[str]]) -> None:
-    """Each second, on a screen of our own; until Ctrl-C."""
+    """Each second, on a screen of our own; until `q` or Ctrl-C."""
     sys.stdout.write("\x1b[?1049h\x1b[?25l")  # a screen of our own, without a cursor
-    try:
+    with _keys() as quits:
         while True:
             rows = os.get_terminal_size(1).lines
             shown = (lines() or ["no session"])[: max(1, rows - 1)]
             sys.stdout.write(_TO_TOP + "".join(f"{line}{_CLEAR_LINE}\r\n" for line in shown) + _CLEAR_BELOW)
             sys.stdout.flush()
-            time.sleep(EVERY_S)
+            if quits(EVERY_S):
+                return
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[Callable[[float], bool]]:
+    """Read single keys: whether `q` comes within so many seconds. Afterwards the terminal is as it was."""
+    import select
+    import termios
+    import tty
+
+    keyboard = 0 if os.isatty(0) else None
+    before = termios.tcgetattr(keyboard) if keyboard is not None else None
+
+    def quits(seconds: float) -> bool:
+        if keyboard is None:
+            time.sleep(seconds)
+            return False
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and select.select([keyboard], [], [], left)[0]:
+            keys = os.read(keyboard, 64)
+            if not keys or b"q" in keys.lower():
+                return True
+        return False
+
+    try:
+        if keyboard is not None:
+            tty.setcbreak(keyboard)
+        yield quits
     finally:
+        if keyboard is not None and before is not None:
+            termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
         sys.stdout.write("\x1b[?25h\x1b[?1049l")
         sys.stdout.flush()

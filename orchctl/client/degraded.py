@@ -18,6 +18,7 @@ from orchctl.protocol import codec, frames
 from orchctl.protocol.messages import Failed, StopSupervisor
 from orchctl.session import layout
 from orchctl.session.model import SupervisorStatus
+from orchctl.units import count
 from orchctl.version import VERSION
 
 _LOG_BYTES = 1 << 14
@@ -36,13 +37,14 @@ def stop(root: Root, asked: StopSupervisor) -> bool:
     live = _live(root)
     if asked.kill and live:
         raise SupervisorUnreachable(
-            f"the supervisor does not start, and without it {len(live)} sessions cannot be ended; "
+            f"the supervisor does not start, and without it {count(len(live), 'session')} cannot be ended; "
             "'orchctl supervisor stop --leave' ends the attempts and lets them go on",
             code="degraded",
         )
     if live and not asked.leave:
         raise Conflict(
-            f"{len(live)} sessions live, such as {live[0]}; 'stop --leave' ends the attempts and lets them go on",
+            f"{count(len(live), 'session')} still live, such as {live[0]}; "
+            "'stop --leave' ends the attempts and lets them go on",
             code="sessions-live",
         )
     _say_stop(root, StopSupervisor(leave=asked.leave))

@@ -22,6 +22,7 @@ from orchctl.session import wait
 from orchctl.session.model import Expected, Happened, Session
 from orchctl.session.stream import Chunk
 from orchctl.terminal.views import RawView, TextView, View
+from orchctl.units import count
 
 if TYPE_CHECKING:
     from orchctl.client.several import Item
@@ -168,7 +169,7 @@ def closings(
         while len(many):
             found = yield from many.next(None if expires_at is None else max(0.0, expires_at - time.monotonic()))
             if found is None:
-                raise TimedOut(f"{len(many)} sessions did not end in the time given")
+                raise TimedOut(f"{count(len(many), 'session')} did not end in the time given")
             key, item = found
             if isinstance(item, OrchctlError):
                 raise item

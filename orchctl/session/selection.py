@@ -58,7 +58,8 @@ def check_labels(labels: Mapping[str, str]) -> None:
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}")
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_PREFIX = re.compile(r"[0-9a-f-]{8,36}")
+_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}")
+_DIGITS = re.compile(r"[0-9a-f]{1,3}")
 LAST = "@last"
 
 
@@ -116,4 +117,6 @@ def find(text: str, sessions: Iterable[Session], *, own_manager: str, ended_too:
         return named[-1]
     if (found := by_prefix(text, (session.id for session in known))) is not None:
         return next(session for session in known if session.id == found)
-    raise NoSuchSession(f"no session {text!r}; 'orchctl list' shows the live ones")
+    short = bool(_DIGITS.fullmatch(text)) and any(one.id.startswith(text) for one in known)
+    why = "the beginning of an id needs at least 4 digits" if short else "'orchctl list' shows the live ones"
+    raise NoSuchSession(f"no session {text!r}; {why}")

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shlex
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -111,7 +112,10 @@ def start_error(spec: Spec, step: str, number: int) -> OrchctlError:
     if step in _RESOURCES:
         return OrchctlError(f"cannot start {spec.command[0]!r}: {_RESOURCES[step]}: {reason}", code="no-resources")
     if number == errno.ENOENT:
-        return CommandNotFound(f"command not found: {spec.command[0]!r}")
+        (word, *more), hint = spec.command, ""
+        if " " in word and not more:  # a line meant for a shell
+            hint = f"; a shell runs it with: orchctl spawn sh -c {shlex.quote(word)}"
+        return CommandNotFound(f"command not found: {word!r}{hint}")
     return CannotExecute(f"cannot execute {spec.command[0]!r}: {reason}")
 
 

@@ -113,7 +113,7 @@ def test_hostile_output_and_names_reach_a_terminal_as_text_and_colour_only(world
     assert "owned" not in shown
     listed = _on_a_terminal(world, "list", "-a")
     assert re.sub(r"\x1b\[[0-9;]*m|\r\n", "", listed).isprintable()
-    assert "[6n" in listed
+    assert "^[]0;owned^G" in listed
 
 
 def test_a_command_or_path_that_is_not_utf_8_survives(world: World) -> None:

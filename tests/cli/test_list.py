@@ -130,7 +130,7 @@ def test_what_takes_longer_than_a_second_says_so_on_a_terminal_only(world: World
     quiet = subprocess.run([ORCHCTL, "kill", "--grace", "2s", "one"], env=world.env, capture_output=True, check=True)
     assert (quiet.stdout, quiet.stderr) == (b"1\n", b"")
     shown = _terminal(world, "kill", "--grace", "3s", "two")
-    shown.expect_exact("ending 1 sessions … ")
+    shown.expect_exact("ending 1 session … ")
     shown.expect(pexpect.EOF)
     assert (shown.before or "").endswith("\r\x1b[K1\r\n")
     shown.close()

@@ -54,7 +54,7 @@ def test_a_session_is_chosen_by_id_prefix_or_name(world: World, root: Path) -> N
     for word, status in ((ONE, 1), (ONE[:10], 1), (OTHER[:8], 0), ("db", 0)):
         assert world.run("verify", word).returncode == status
     assert world.run("verify", "db", ONE).returncode == 1
-    assert world.run("verify", OTHER[:7]).returncode == world.run("verify", "nobody").returncode == 3
+    assert world.run("verify", OTHER[:3]).returncode == world.run("verify", "nobody").returncode == 3
     assert json.loads(world.run("verify", ONE[:8], "--json").stderr)["code"] == "ambiguous-session"
 
 

@@ -17,7 +17,7 @@ _PROMISE = (
     "any moment, and the program goes on."
 )
 _SESSIONS = {
-    "ID": "All of it, or its first 8 or more digits where no other session begins with them.",
+    "ID": "All of it, or its first 4 or more digits where no other session begins with them.",
     "NAME": "As it was given with --name: the live session of that name; else, for commands that only read, the one "
     "that ended last.",
     "@last": "The newest session of the caller's own manager.",

@@ -22,6 +22,7 @@ from orchctl.errors import BadInput, Internal, NoSuchSession, NotPermitted
 from orchctl.paths import Root, check, find_root
 from orchctl.session import selection
 from orchctl.terminal import one_line
+from orchctl.units import count
 
 _HEAD = re.compile(r"(?:\d{1,18}:)?[0-9a-f]{32}")
 _HEADER = f"{'SEQ':>6}  {'TIME':<23}  {'WHO':<24}  {'DEED':<9}  {'SESSION':<8}  WHAT"
@@ -43,7 +44,7 @@ def audit_command(
 ) -> int:
     """Show who did what to SESSIONS, or to all: spawn, exec, input, interrupt, kill, prune and the like, oldest first.
 
-    A session is an id, a name, 8 or more digits of an id, @last, or @MANAGER for all of a manager's and below; also one
+    A session is an id, a name, 4 or more digits of an id, @last, or @MANAGER for all of a manager's and below; also one
     that was pruned. With --json, one object a line. No supervisor is needed or started.
 
     The journal is a hash chain. --verify names each record that was changed, removed or put elsewhere. What was cut
@@ -126,7 +127,8 @@ def _more(deed: Line) -> str:
     if deed["deed"] == "limit":
         return f"{deed.get('limit')} of {deed.get('owner') or 'all'}: {deed.get('used')} of {deed.get('value')}"
     if deed["deed"] == "prune":
-        return f"{deed.get('count')} sessions" + ("' output" if deed.get("output") else "")
+        pruned = count(int(deed.get("count") or 0), "session")
+        return f"the output of {pruned}" if deed.get("output") else pruned
     if deed["deed"] == "config":
         return ", ".join(map(str, deed.get("changed") or ()))
     return f"{deed['bytes']} bytes" if deed["deed"] == "input" else ""
@@ -136,7 +138,7 @@ def _more(deed: Line) -> str:
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @forms
 def verify_command(sessions: tuple[str, ...], form: Form) -> int:
-    """Check every file of the state directory, or those of SESSION (an id, a name, 8 or more digits of an id).
+    """Check every file of the state directory, or those of SESSION (an id, a name, 4 or more digits of an id).
 
     It reads only: nothing is repaired, no supervisor is needed or started, and sessions may go on meanwhile.
     One line for each thing that is wrong: session, kind, file, and what it is. What was written in the last

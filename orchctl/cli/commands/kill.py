@@ -10,6 +10,7 @@ from orchctl.cli.output import Form, forms, progress
 from orchctl.cli.tables import command_of
 from orchctl.session.model import KillReport, Selection, Session
 from orchctl.terminal import one_line
+from orchctl.units import count
 
 _GRACE = click.option(
     "--grace",
@@ -51,7 +52,7 @@ def kill_command(app: App, selection: Selection, number: int | None, grace_s: fl
         if dry_run:
             return _would_end([session for session in chosen if session.is_alive], form)
         ids = [session.id for session in chosen]
-        with progress(f"ending {len(ids)} sessions", quiet=not form.words):
+        with progress(f"ending {count(len(ids), 'session')}", quiet=not form.words):
             report = client.kill(*ids, grace_s=grace_s, signal=number or 0) if ids else KillReport()
     return _show(report, form)
 

@@ -28,7 +28,16 @@ GROUPS: dict[str, Callable[[Session], str]] = {
 }
 
 
-@click.command("list", context_settings={"max_content_width": 100})
+class ListCommand(click.Command):
+    """`-o json`, as other tools have it, is `--json`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With the habit translated."""
+        at = next((at for at, pair in enumerate(itertools.pairwise(args)) if pair == ("-o", "json")), None)
+        return super().parse_args(ctx, args if at is None else [*args[:at], "--json", *args[at + 2 :]])
+
+
+@click.command("list", cls=ListCommand, context_settings={"max_content_width": 100})
 @click.option("-a", "--all", "ended_too", is_flag=True, help="Ended sessions too.")
 @click.option(
     "--sort", type=click.Choice(list(tables.SORTS)), default="created", help="By what; oldest first if not said."
@@ -68,6 +77,8 @@ def list_command(
             return
         sessions = look()
     form.several(sessions, lambda: tables.echo_lines(_lines(app, sessions, group_by)))
+    if not sessions and form.words and is_terminal(1):
+        click.echo("orchctl: no session" if ended_too else "orchctl: no live session; -a shows ended ones", err=True)
 
 
 def _sessions(
@@ -98,7 +109,7 @@ def _lines(app: App, sessions: Sequence[Session], group_by: str | None) -> list[
 @forms
 @pass_app
 def info_command(app: App, session: str, env: bool, form: Form) -> None:
-    """Show SESSION (an id, a name, 8 or more digits of an id, or @last) in full.
+    """Show SESSION (an id, a name, 4 or more digits of an id, or @last) in full.
 
     \b
     orchctl info db

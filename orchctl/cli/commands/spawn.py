@@ -81,6 +81,7 @@ class SpawnCommand(click.Command):
     help="Let COMMAND read this command's stdin; --stdin=open: what 'send' sends.",
 )
 @click.option("--stdin-open", is_flag=True, hidden=True)
+@click.option("-d", "_", is_flag=True, hidden=True, expose_value=False)  # a habit: it runs on its own anyway
 @click.option("--rm", "remove", is_flag=True, help="Take it away, with its log, when it has ended.")
 @click.option("--wait", is_flag=True, help="Come back when it ended, with its exit code.")
 @click.option("--follow", is_flag=True, help="Show its output instead of the id; end with its exit code.")

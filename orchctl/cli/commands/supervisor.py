@@ -13,7 +13,7 @@ from orchctl.cli.output import Form, forms, progress
 from orchctl.errors import NotPermitted
 from orchctl.session.model import SupervisorStatus
 from orchctl.terminal import one_line
-from orchctl.units import about_duration
+from orchctl.units import about_duration, count
 
 
 @click.group("supervisor")
@@ -96,7 +96,7 @@ def restart_command(app: App, form: Form) -> None:
     with app.client() as client, progress("restarting", quiet=not form.words):
         done = client.restart_supervisor()
     what = "started: pid" if done.old_pid is None else f"restarted: pid {done.old_pid} →"
-    form.one(done, lambda: click.echo(f"{what} {done.pid}, version {done.version}, {done.sessions} sessions"))
+    form.one(done, lambda: click.echo(f"{what} {done.pid}, version {done.version}, {count(done.sessions, 'session')}"))
 
 
 @supervisor_command.command("run")

@@ -41,7 +41,9 @@ class LineCount(click.ParamType[int | str]):
 
 @click.command("tail", context_settings={"max_content_width": 100})
 @click.option("-f", "--follow", is_flag=True, help="Go on until the sessions are closed.")
-@click.option("-n", "lines", type=LineCount(), default=None, metavar="N|all", help="How many lines; 10 by default.")
+@click.option(
+    "-n", "--tail", "lines", type=LineCount(), default=None, metavar="N|all", help="How many lines; 10 by default."
+)
 @click.option("--since", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="From then on.")
 @click.option("--until", type=PointInTime(), metavar="5m|TIME|@OFFSET", help="Up to then.")
 @click.option("-t", "--times", is_flag=True, help="The time in front of each line.")

@@ -13,6 +13,7 @@ from orchctl.supervisor.handlers.control import end_all
 from orchctl.supervisor.prune import Pruning
 from orchctl.supervisor.request import Call
 from orchctl.supervisor.restart import hand_over
+from orchctl.units import count
 from orchctl.version import VERSION
 
 
@@ -47,7 +48,8 @@ async def stop(app: Supervisor, call: Call, asked: messages.StopSupervisor) -> N
         names = ", ".join(session.run.name or session.spec.id for session in live[:10])
         more = f" and {len(live) - 10} more" if len(live) > 10 else ""
         raise Conflict(
-            f"{len(live)} live sessions: {names}{more}; 'stop --kill' ends them, 'stop --leave' lets them go on",
+            f"{count(len(live), 'live session')}: {names}{more}; "
+            "'stop --kill' ends them, 'stop --leave' lets them go on",
             code="sessions-live",
         )
     if not asked.leave:

@@ -42,7 +42,7 @@ _FORMS: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"^(uptime|cpu|memory|io|pid)( +).+$", re.MULTILINE), r"\1\2<\1>"),  # info
     (re.compile(rf"(?<![\d.]){re.escape(VERSION)}(?![\d.])"), "<version>"),
 ]
-_COLUMNS = ("TIME", "SINCE", "CPU%", "MEMORY", "READ", "WRITTEN", "OUTPUT", "VERSION", "PROGRAM", "HOST")
+_COLUMNS = ("TIME", "ENDED", "SINCE", "CPU%", "MEMORY", "READ", "WRITTEN", "OUTPUT", "VERSION", "PROGRAM", "HOST")
 _KEYS = {
     **dict.fromkeys(("time", "since", "created_at", "started_at", "ended_at", "expires_at", "turn_since"), "time"),
     **dict.fromkeys(("pid", "old_pid", "zygote"), "pid"),

@@ -12,8 +12,8 @@ from tests.cli.surface.row import Row
 
 GLOBAL = [
     Row("--version", sees="orchctl "),
-    Row("--help", sees="Commands:"),
-    Row("-h", sees="Commands:"),
+    Row("--help", sees="Start and use sessions:"),
+    Row("-h", sees="Start and use sessions:"),
     Row("--verbose list"),
     Row("--color always list", sees="\x1b["),
     Row("--color never list"),

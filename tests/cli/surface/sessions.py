@@ -128,6 +128,7 @@ TABLE: dict[str, list[Row]] = {
             tail --follow --since 1h --until 0s -t {ended}
             tail --times --prefix --raw {ended}
             tail --plain {ended}
+            tail --tail 1 {ended}
             tail --stream out {pipe}
             tail --command 1 {shell}
             """

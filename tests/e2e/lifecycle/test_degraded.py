@@ -43,7 +43,7 @@ def test_a_supervisor_that_cannot_start_tells_its_last_words_and_can_be_stopped(
     assert (refused.returncode, json.loads(refused.stderr)["code"]) == (5, "sessions-live")
     refused = world.run("supervisor", "stop", "--kill", "--json")
     assert (refused.returncode, json.loads(refused.stderr)["code"]) == (8, "degraded")
-    assert "1 sessions cannot be ended" in json.loads(refused.stderr)["message"]
+    assert "1 session cannot be ended" in json.loads(refused.stderr)["message"]
     assert world.ok("supervisor", "stop", "--leave") == "stopped"
     until(lambda: not os.path.exists(f"/proc/{status['zygote']}"))
     assert world.run("supervisor", "status").returncode == 1
