@@ -40,6 +40,7 @@ class Input(enum.Enum):
 TRANSITIONS: dict[tuple[State, Input], State] = {
     (State.IDLE, Input.STARTED): State.BOOTSTRAPPING,
     (State.IDLE, Input.LOST): State.CLOSED,  # its keeper died before it could tell
+    (State.IDLE, Input.CHILD_ENDED): State.CLOSED,  # the record of its start is damaged
     (State.BOOTSTRAPPING, Input.READY): State.LIVE,
     (State.BOOTSTRAPPING, Input.CHILD_ENDED): State.CLOSED,  # it died before its first prompt
     (State.BOOTSTRAPPING, Input.LOST): State.CLOSED,

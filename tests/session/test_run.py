@@ -192,10 +192,15 @@ def test_processes_that_would_not_go_are_named() -> None:
     assert folded(STARTED, {"type": "unproven", "pids": [9]}).unproven == (9,)
 
 
-@pytest.mark.parametrize("records", [(exited(0),), (STARTED, STARTED), (STARTED, LOST, exited(0))])
+@pytest.mark.parametrize("records", [(LOST, exited(0)), (STARTED, STARTED), (STARTED, LOST, exited(0))])
 def test_a_story_that_cannot_be_is_a_bug(records: tuple[Record, ...]) -> None:
     with pytest.raises(Internal):
         folded(*records)
+
+
+def test_an_end_whose_start_is_damaged_is_an_end() -> None:
+    run = folded(exited(3))
+    assert (run.state, run.exit_code) == (State.CLOSED, 3)
 
 
 def test_the_end_of_input_is_of_one_run() -> None:

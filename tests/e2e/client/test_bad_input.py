@@ -54,7 +54,7 @@ ROWS: dict[str, tuple[list[str], int, str]] = {
     "unknown session, to be waited for": (["wait", "nobody"], 125, "no-such-session"),
     "session named by nothing": (["info", ""], 3, "no-such-session"),
     "session named by escapes": (["info", "\x1b]0;x\x07\u202e\n\r"], 3, "no-such-session"),
-    "prefix of seven digits": (["info", TWINS[:7]], 3, "no-such-session"),
+    "prefix of three digits": (["info", TWINS[:3]], 3, "no-such-session"),
     "ambiguous prefix": (["info", TWINS], 2, "ambiguous-session"),
     "an ended session, to be typed into": (["send", "{twin}", "text"], 3, "session-ended"),
     "name taken": (["spawn", "--name", "bystander", "true"], 5, "name-taken"),
