@@ -24,6 +24,8 @@ STEP_S = 0.02
 PATIENCE_S = 20.0  # a fault that finds nobody to strike for so long is passed over
 WHOLE_S = 60.0  # a pair that is not whole again so long after a fault is a finding
 FOR_SERVERS_TOO = ("kill-keeper", "kill-mover", "stop-keeper", "stop-mover", "remove-pair-socket", "remove-index")
+# A client that finds neither zygote nor supervisor starts both with a clean environment: on the machine's clocks.
+OWN_CLOCKS = "daemons on the machine's own clocks"
 JUMPS_S = (3600, -3600, 40 * 86400, -86400, 10 * 365 * 86400)  # of the wall clock
 FEW = 4  # descriptors that are left to the supervisor
 
@@ -189,7 +191,10 @@ class Striker:
     def _jump(self, fault: Fault) -> bool:
         """The wall clock of all daemons, not the seconds since boot; and back."""
         found = processes.supervisors(self._world)
-        if not found or not self._may(fault) or not processes.has_loaded(found[-1], self._stage.clocks.library):
+        if not found or not self._may(fault):
+            return False
+        if not processes.has_loaded(found[-1], self._stage.clocks.library):
+            self._stage.counts[OWN_CLOCKS] += 1
             return False
         self._lasts(fault, self._stage.clocks.set)
         self._stage.clocks.set(real_s=JUMPS_S[fault.pick % len(JUMPS_S)])
