@@ -63,7 +63,7 @@ COMMAND_HABITS = {
     "new": "'orchctl spawn' starts a session.",
     "delete": "'orchctl prune' removes ended sessions.",
     "remove": "'orchctl prune' removes ended sessions.",
-    "detach": "An attached terminal is left with Ctrl-\\; 'orchctl attach --help' tells more.",
+    "detach": "An attached session is left with Ctrl-\\ Ctrl-D; 'orchctl attach --help' tells more.",
     "log": "'orchctl tail' shows a session's output, 'orchctl supervisor logs' the supervisor's log.",
 }
 OPTION_HABITS = {
